@@ -1,0 +1,1 @@
+//! The C ABI: corewire.h and the library behind it.

@@ -1,0 +1,1 @@
+//! The 5G-GUTI, its allocator and its service messages.

@@ -1,0 +1,1 @@
+//! The measuring lab: scenarios, load, recording, statistics, report.

@@ -1,0 +1,1 @@
+//! What a network function sees: requests, responses, events, streams, and the call trait.

@@ -1,0 +1,1 @@
+//! The few places that need unsafe: sockets, epoll, eventfd, nghttp2.

@@ -1,0 +1,1 @@
+//! Simulated clock and network, and the conformance suite that every transport runs.
