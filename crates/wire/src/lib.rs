@@ -1,1 +1,10 @@
-//! Sans-IO protocol cores: bytes in, bytes and events out; no socket, no clock, no lock.
+//! Sans-IO protocol cores: octets in, octets and messages out; no socket, no clock, no lock.
+//!
+//! Every protocol implements [`Core`], the seam between protocols and drivers, and every decoder
+//! here is a pure function with a fuzz target. Byte-level pages: `docs/native-protocol.md`.
+
+mod core;
+mod outbox;
+
+pub use crate::core::{CallId, Core, Fault, Input, KindOf, Output};
+pub use outbox::Outbox;

@@ -1,0 +1,228 @@
+//! Why a call did not end well, and whether it may be tried again.
+
+use crate::{Code, Response, Status};
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+
+/// A call that did not end well: either it was answered with a failure, or it was not answered.
+///
+/// What a caller does next hangs on [`may_have_executed`](Self::may_have_executed): if `false`, the
+/// service never saw the message and any call may be tried again elsewhere; if `true`, only one
+/// whose repetition does no harm.
+pub struct CallError(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    origin: Origin,
+    may_have_executed: bool,
+    context: Cow<'static, str>,
+    response: Option<Response>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// What happened to a call that did not end well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// It was answered with a failure: see [`CallError::response`].
+    Answered,
+    /// It never left: no connection, or the connection was lost before it was written.
+    NotSent,
+    /// It left and nothing came back: the connection was lost. Its fate is not known.
+    FateUnknown,
+    /// The deadline passed first.
+    DeadlineExceeded,
+    /// Some limit (in flight, memory, rate) is reached, here or there; it was not executed.
+    Overloaded,
+    /// The peer says that it did not and will not execute it (draining, shutting down).
+    Refused,
+    /// The caller gave it up.
+    Cancelled,
+    /// The message cannot be sent by this transport (too large, a header it cannot carry).
+    Unsendable,
+    /// The peer broke the protocol.
+    Protocol,
+}
+
+/// Who found the fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "there is no fourth party to a call"
+)]
+pub enum Origin {
+    /// This process.
+    Local,
+    /// The peer said so.
+    Peer,
+    /// The connection between the two.
+    Transport,
+}
+
+impl CallError {
+    /// A call that was not answered.
+    ///
+    /// `context` says what was going on and what to do next; it is for people.
+    pub fn new(
+        kind: ErrorKind,
+        origin: Origin,
+        may_have_executed: bool,
+        context: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            origin,
+            may_have_executed,
+            context: context.into(),
+            response: None,
+            source: None,
+        }))
+    }
+
+    /// A call that was answered with a failure.
+    #[must_use]
+    pub fn answered(response: Response) -> Self {
+        let mut error = Self::new(ErrorKind::Answered, Origin::Peer, true, "");
+        error.0.response = Some(response);
+        error
+    }
+
+    /// The deadline passed.
+    #[must_use]
+    pub fn deadline_exceeded(may_have_executed: bool) -> Self {
+        Self::new(
+            ErrorKind::DeadlineExceeded,
+            Origin::Local,
+            may_have_executed,
+            "the deadline passed before an answer came",
+        )
+    }
+
+    /// The same with its cause.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Who found the fault.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.0.origin
+    }
+
+    /// Whether the service may have executed the message.
+    #[must_use]
+    pub fn may_have_executed(&self) -> bool {
+        self.0.may_have_executed
+    }
+
+    /// The code that describes it best; an answered call's own.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        match (&self.0.response, self.0.kind) {
+            (Some(response), _) => response.status.code(),
+            (None, ErrorKind::DeadlineExceeded) => Code::DeadlineExceeded,
+            (None, ErrorKind::Cancelled) => Code::Cancelled,
+            (None, ErrorKind::Overloaded) => Code::ResourceExhausted,
+            (None, ErrorKind::Unsendable) => Code::InvalidArgument,
+            (None, ErrorKind::Protocol | ErrorKind::Answered) => Code::Internal,
+            (None, ErrorKind::NotSent | ErrorKind::FateUnknown | ErrorKind::Refused) => {
+                Code::Unavailable
+            }
+        }
+    }
+
+    /// The status that describes it best, for handing on to one's own caller.
+    #[must_use]
+    pub fn to_status(&self) -> Status {
+        match &self.0.response {
+            Some(response) => response.status.clone(),
+            None => Status::new(self.code(), self.to_string()),
+        }
+    }
+
+    /// The answer, if there was one.
+    #[must_use]
+    pub fn response(&self) -> Option<&Response> {
+        self.0.response.as_ref()
+    }
+
+    /// The answer, if there was one, otherwise the error again.
+    ///
+    /// # Errors
+    /// When the call was not answered.
+    pub fn into_response(mut self) -> Result<Response, Self> {
+        self.0.response.take().ok_or(self)
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(response) = &self.0.response {
+            return write!(f, "answered with {}", response.status);
+        }
+        f.write_str(&self.0.context)?;
+        f.write_str(if self.0.may_have_executed {
+            " (it may have been executed)"
+        } else {
+            " (it was not executed)"
+        })
+    }
+}
+
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallError")
+            .field("kind", &self.0.kind)
+            .field("origin", &self.0.origin)
+            .field("may_have_executed", &self.0.may_have_executed)
+            .field("context", &self.0.context)
+            .field("response", &self.0.response)
+            .field("source", &self.0.source)
+            .finish()
+    }
+}
+
+impl Error for CallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answered_error_keeps_its_answer() {
+        let response = Response::failed(Status::new(Code::NotFound, "no such GUTI"));
+        let error = response.clone().into_result().unwrap_err();
+        assert_eq!(error.code(), Code::NotFound);
+        assert!(error.may_have_executed());
+        assert_eq!(error.to_string(), "answered with NOT_FOUND: no such GUTI");
+        assert_eq!(error.into_response().unwrap(), response);
+    }
+
+    #[test]
+    fn an_unanswered_error_has_no_response_and_prints_its_own_level_only() {
+        let error = CallError::new(
+            ErrorKind::NotSent,
+            Origin::Transport,
+            false,
+            "no connection",
+        )
+        .with_source("refused");
+        assert_eq!(error.code(), Code::Unavailable);
+        assert_eq!(error.to_string(), "no connection (it was not executed)");
+        assert_eq!(error.source().unwrap().to_string(), "refused");
+        assert!(error.into_response().is_err());
+    }
+}
