@@ -1,1 +1,15 @@
-//! The few places that need unsafe: sockets, epoll, eventfd, nghttp2.
+//! The few places that need `unsafe`: sockets, epoll, eventfd, nghttp2.
+//!
+//! Each module is a thin, safe face over one facility of the operating system or one C library and
+//! holds no policy. Every unsafe block names the invariant that makes it sound.
+#![allow(unsafe_code, reason = "this crate exists to hold it")]
+
+mod epoll;
+mod listener;
+mod socket;
+mod wake;
+
+pub use epoll::{Epoll, Interest, Readiness, Token};
+pub use listener::Listener;
+pub use socket::{Address, Socket};
+pub use wake::WakeFd;

@@ -1,0 +1,308 @@
+//! Stream sockets, TCP and Unix, with just the calls that the drivers make.
+
+use bytes::BytesMut;
+use libc::{c_int, c_void};
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Where a socket listens or connects to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "every driver handles every family")]
+pub enum Address {
+    /// TCP over IPv4 or IPv6.
+    Tcp(SocketAddr),
+    /// A Unix stream socket in the file system.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A connected stream socket. All calls take `&self`; the kernel orders them.
+#[derive(Debug)]
+pub struct Socket {
+    fd: OwnedFd,
+}
+
+impl Socket {
+    /// Connects, waiting at most `timeout`. The socket is blocking; TCP has no delay.
+    ///
+    /// # Errors
+    /// What the kernel says, or `TimedOut`.
+    pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
+        match address {
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect_timeout(address, timeout)?;
+                stream.set_nodelay(true)?;
+                Ok(Self { fd: stream.into() })
+            }
+            // A Unix socket connects or is refused at once, except when the listener's queue is
+            // full: then it blocks for as long as the listener does not accept.
+            Address::Unix(path) => Ok(Self {
+                fd: UnixStream::connect(path)?.into(),
+            }),
+        }
+    }
+
+    pub(crate) const fn from_fd(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
+    /// Switches between blocking and non-blocking.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        let mut value = c_int::from(nonblocking);
+        // SAFETY: FIONBIO reads one int, which outlives the call; the descriptor is open.
+        check(unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::FIONBIO, &raw mut value) }).map(drop)
+    }
+
+    /// Bounds each blocking receive. Zero is rounded up: to the kernel it would mean "no bound".
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        let value = timeval(timeout.map_or(Duration::ZERO, |t| t.max(Duration::from_micros(1))));
+        // SAFETY: the option reads one timeval of the size given; the descriptor is open.
+        check(unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_RCVTIMEO,
+                (&raw const value).cast::<c_void>(),
+                size_of_val(&value) as libc::socklen_t,
+            )
+        })
+        .map(drop)
+    }
+
+    /// Receives what is there, at most the spare room of `buffer`, behind its octets; `Ok(0)` is
+    /// the peer's end. The caller reserves room first. Blocks as the socket is set.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing came (in time); else what the kernel says. Interrupted calls are
+    /// made again.
+    pub fn receive(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        self.receive_with(buffer, 0)
+    }
+
+    /// As [`receive`](Self::receive), but never blocks.
+    ///
+    /// # Errors
+    /// As `receive`.
+    pub fn receive_now(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        self.receive_with(buffer, libc::MSG_DONTWAIT)
+    }
+
+    fn receive_with(&self, buffer: &mut BytesMut, flags: c_int) -> io::Result<usize> {
+        let spare = buffer.spare_capacity_mut();
+        if spare.is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "no room was reserved to receive into",
+            ));
+        }
+        loop {
+            // SAFETY: the pointer and length are those of the buffer's spare capacity, which the
+            // kernel may fill; nothing else refers to it while `buffer` is borrowed.
+            let received = unsafe {
+                libc::recv(
+                    self.fd.as_raw_fd(),
+                    spare.as_mut_ptr().cast::<c_void>(),
+                    spare.len(),
+                    flags,
+                )
+            };
+            if let Ok(count) = usize::try_from(received) {
+                // SAFETY: the kernel has just initialised `count` octets behind the length, and
+                // `count` is at most the spare capacity.
+                unsafe { buffer.set_len(buffer.len() + count) };
+                return Ok(count);
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Sends from the slices, as much as the kernel takes. Never raises `SIGPIPE`, never blocks.
+    ///
+    /// # Errors
+    /// `WouldBlock` when the kernel takes nothing; else what it says.
+    pub fn send_now(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        loop {
+            let sent = if let [one] = slices {
+                // SAFETY: pointer and length are those of a live slice.
+                unsafe {
+                    libc::send(
+                        self.fd.as_raw_fd(),
+                        one.as_ptr().cast::<c_void>(),
+                        one.len(),
+                        flags,
+                    )
+                }
+            } else {
+                // SAFETY: an all-zero msghdr is valid (no name, no control data).
+                let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+                // `IoSlice` is guaranteed to have iovec's layout; the kernel only reads.
+                message.msg_iov = slices.as_ptr().cast::<libc::iovec>().cast_mut();
+                message.msg_iovlen = slices.len();
+                // SAFETY: the message points to `slices.len()` valid slices that outlive the call.
+                unsafe { libc::sendmsg(self.fd.as_raw_fd(), &raw const message, flags) }
+            };
+            if let Ok(count) = usize::try_from(sent) {
+                return Ok(count);
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Waits until the socket can be read (or written, if asked), at most until `deadline`; says
+    /// whether it can.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn wait(&self, writable: bool, deadline: Option<Instant>) -> io::Result<bool> {
+        loop {
+            let mut poll = libc::pollfd {
+                fd: self.fd.as_raw_fd(),
+                events: libc::POLLIN | if writable { libc::POLLOUT } else { 0 },
+                revents: 0,
+            };
+            let left = deadline.map(|at| timespec(at.saturating_duration_since(Instant::now())));
+            let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+            // SAFETY: one pollfd, an optional timespec that outlives the call, no signal mask.
+            match check(unsafe { libc::ppoll(&raw mut poll, 1, left, std::ptr::null()) }) {
+                Ok(count) => return Ok(count > 0),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Ends both directions; a thread that waits in `receive` wakes with the end.
+    pub fn shutdown(&self) {
+        // SAFETY: shutdown touches no memory; the descriptor is open. It fails only when the peer
+        // is gone already, which is what is wanted.
+        unsafe { libc::shutdown(self.fd.as_raw_fd(), libc::SHUT_RDWR) };
+    }
+
+    /// The peer's address as text; Unix peers have none of their own.
+    #[must_use]
+    pub fn peer(&self) -> String {
+        // The clone is only looked at: std has the address parsing.
+        let Ok(fd) = self.fd.try_clone() else {
+            return "unknown".into();
+        };
+        match TcpStream::from(fd).peer_addr() {
+            Ok(address) => address.to_string(),
+            Err(_) => "unix".into(),
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+pub(crate) fn check(result: c_int) -> io::Result<c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+pub(crate) fn timespec(duration: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}
+
+fn timeval(duration: Duration) -> libc::timeval {
+    libc::timeval {
+        tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_usec: duration.subsec_micros().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Listener;
+
+    fn pair() -> (Socket, Socket) {
+        let listener = Listener::bind(&Address::Tcp(([127, 0, 0, 1], 0).into()), false).unwrap();
+        let client = Socket::connect(&listener.address().unwrap(), Duration::from_secs(5)).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            match listener.accept() {
+                Ok(server) => return (client, server),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    assert!(Instant::now() < deadline);
+                    std::thread::yield_now();
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn gathered_octets_arrive_behind_those_that_are_there() {
+        let (client, server) = pair();
+        let slices = [IoSlice::new(b"he"), IoSlice::new(b"llo")];
+        assert_eq!(client.send_now(&slices).unwrap(), 5);
+        assert!(
+            server
+                .wait(false, Some(Instant::now() + Duration::from_secs(5)))
+                .unwrap()
+        );
+        let mut buffer = BytesMut::from(&b">"[..]);
+        buffer.reserve(100);
+        assert_eq!(server.receive_now(&mut buffer).unwrap(), 5);
+        assert_eq!(&buffer[..], b">hello");
+    }
+
+    #[test]
+    fn a_receive_timeout_is_would_block_and_a_shutdown_is_the_end() {
+        let (client, server) = pair();
+        let mut buffer = BytesMut::with_capacity(10);
+        client
+            .set_receive_timeout(Some(Duration::from_millis(5)))
+            .unwrap();
+        let error = client.receive(&mut buffer).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        server.shutdown();
+        client
+            .set_receive_timeout(Some(Duration::from_secs(5)))
+            .unwrap();
+        assert_eq!(client.receive(&mut buffer).unwrap(), 0);
+    }
+
+    #[test]
+    fn receiving_without_room_is_an_error_and_not_the_end() {
+        let (client, _server) = pair();
+        let error = client.receive(&mut BytesMut::new()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    }
+}
