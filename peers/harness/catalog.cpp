@@ -1,0 +1,102 @@
+#include "harness/catalog.hpp"
+
+#include <string>
+
+#include "harness/arguments.hpp"
+#include "harness/json.hpp"
+#include "tcp/adapters.hpp"
+#ifdef PEERS_WITH_GRPC
+#include "grpc/adapters.hpp"
+#endif
+#ifdef PEERS_WITH_THRIFT
+#include "thrift/adapters.hpp"
+#endif
+
+namespace peers {
+
+namespace {
+
+constexpr std::string_view kGrpc = "libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc";
+constexpr std::string_view kThrift = "libthrift-dev thrift-compiler libevent-dev";
+constexpr std::string_view kCorewire = "libcorewire (crates/capi)";
+
+// A function that makes the implementation, or nothing when the library was absent.
+#ifdef PEERS_WITH_GRPC
+#define GRPC_ADAPTER(function) function()
+#else
+#define GRPC_ADAPTER(function) std::nullopt
+#endif
+#ifdef PEERS_WITH_THRIFT
+#define THRIFT_ADAPTER(function) function()
+#else
+#define THRIFT_ADAPTER(function) std::nullopt
+#endif
+
+std::vector<Adapter> make_catalog() {
+    return {
+        {"BASELINE-TCP", "none", "nothing",
+         "Network baseline: one byte each way over blocking TCP, as netperf's TCP_RR; no GUTI",
+         false, false, make_baseline_tcp()},
+        {"TCP-AS", "none", "nothing",
+         "Asynchronous client (reader thread, promise and future), blocking pool of 32 workers",
+         true, true, make_tcp_as()},
+        {"GRPC-S", "gRPC", kGrpc, "Synchronous unary gRPC", true, true, GRPC_ADAPTER(make_grpc_s)},
+        {"GRPC-AS", "gRPC", kGrpc,
+         "Asynchronous unary gRPC: completion queue, a finite state machine a call", true, true,
+         GRPC_ADAPTER(make_grpc_as)},
+        {"GRPC-BI", "gRPC", kGrpc, "Synchronous bidirectional gRPC stream", true, true,
+         GRPC_ADAPTER(make_grpc_bi)},
+        {"GRPC-ASBI", "gRPC", kGrpc,
+         "Asynchronous bidirectional gRPC stream: completion queue whose tags are callbacks", true,
+         true, GRPC_ADAPTER(make_grpc_asbi)},
+        {"GRPC-CB", "gRPC", kGrpc, "Unary gRPC through gRPC's own callback API", true, true,
+         GRPC_ADAPTER(make_grpc_cb)},
+        {"THRIFT-S", "Thrift", kThrift, "TThreadedServer, framed binary protocol", true, false,
+         THRIFT_ADAPTER(make_thrift_s)},
+        {"THRIFT-NB", "Thrift", kThrift,
+         "TNonblockingServer with one IO thread, framed binary protocol", true, false,
+         THRIFT_ADAPTER(make_thrift_nb)},
+        {"THRIFT-AS", "Thrift", kThrift,
+         "TEvhttpServer and TEvhttpClientChannel: binary protocol over HTTP, promise and future",
+         true, false, THRIFT_ADAPTER(make_thrift_as)},
+        {"CW-S", "Corewire", kCorewire, "Blocking native call", true, true, std::nullopt},
+        {"CW-AS", "Corewire", kCorewire, "Asynchronous native call", true, true, std::nullopt},
+        {"CW-BI", "Corewire", kCorewire, "Bidirectional native stream", true, true, std::nullopt},
+        {"CW-REST", "Corewire", kCorewire, "REST over HTTP/2", true, true, std::nullopt},
+        {"CW-GRPC", "Corewire", kCorewire, "gRPC over Corewire's HTTP/2", true, true, std::nullopt},
+    };
+}
+
+}  // namespace
+
+const std::vector<Adapter>& catalog() {
+    static const std::vector<Adapter> adapters = make_catalog();
+    return adapters;
+}
+
+const Adapter& find_adapter(std::string_view name) {
+    for (const Adapter& adapter : catalog()) {
+        if (adapter.name != name) continue;
+        if (!adapter.implementation) {
+            throw UsageError(std::string(name) + " is not part of this build: it needs " +
+                             std::string(adapter.needs));
+        }
+        return adapter;
+    }
+    throw UsageError("there is no adapter '" + std::string(name) + "', see --list");
+}
+
+void print_catalog() {
+    for (const Adapter& adapter : catalog()) {
+        emit(JsonObject()
+                 .add("adapter", adapter.name)
+                 .add("built", adapter.implementation.has_value())
+                 .add("needs", adapter.needs)
+                 .add("framework", adapter.framework)
+                 .add("description", adapter.description)
+                 .add("rpc", adapter.is_rpc)
+                 .add("connections", adapter.can_share ? "own,shared" : "own"));
+    }
+}
+
+}  // namespace peers

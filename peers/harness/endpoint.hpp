@@ -1,0 +1,22 @@
+// "host:port" as the programs take and print it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace peers {
+
+/// Where a server listens. Port 0 asks the system for a free one.
+struct Endpoint {
+    std::string host;
+    std::uint16_t port = 0;
+
+    /// Reads "127.0.0.1:5000", "localhost:0" or "[::1]:5000". Throws std::invalid_argument.
+    static Endpoint parse(std::string_view text);
+
+    /// The inverse of `parse`.
+    [[nodiscard]] std::string to_string() const;
+};
+
+}  // namespace peers

@@ -1,0 +1,135 @@
+#include "harness/worker.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "harness/pacing.hpp"
+
+namespace peers {
+
+namespace {
+
+/// Nothing when the answer is right, else what is wrong with it.
+const char* fault_of(const Response& response, std::size_t payload_bytes, bool is_rpc) {
+    if (response.payload.size() != payload_bytes) return "the payload came back with another size";
+    if (is_rpc && (response.guti.mcc == 0 || response.guti.mnc_digits == 0)) {
+        return "the answer holds no GUTI";
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Worker::Worker(Course& course, std::unique_ptr<Client> client, unsigned index)
+    : course_(course), client_(std::move(client)), index_(index) {}
+
+void Worker::run() {
+    prepare_pacing();
+    course_.warmup.wait();
+    warm_up();
+    course_.arrived.add();
+
+    course_.measure.wait();
+    consecutive_errors_ = 0;
+    last_success_ = measured_.finished_at = course_.window_start;
+    if (course_.options.mode == Mode::rate) {
+        measure_rate();
+    } else {
+        measure_no_rate();
+    }
+    in_call_since_.store(0, std::memory_order_relaxed);
+    course_.arrived.add();
+}
+
+void Worker::warm_up() {
+    last_success_ = now_ns();
+    for (Nanoseconds now = last_success_; now < course_.warmup_end && !stopped(); now = now_ns()) {
+        in_call_since_.store(now, std::memory_order_relaxed);
+        ++measured_.warmup_requests;
+        try {
+            client_->allocate(course_.payload);
+            consecutive_errors_ = 0;
+            last_success_ = now;
+        } catch (const std::exception& error) {
+            if (failed(error.what(), measured_.warmup_errors) == Outcome::hopeless) break;
+        }
+    }
+    in_call_since_.store(0, std::memory_order_relaxed);
+}
+
+void Worker::measure_no_rate() {
+    const std::uint64_t requests = share_of_requests();
+    for (std::uint64_t i = 0; i < requests && !stopped(); ++i) {
+        const Nanoseconds start = now_ns();
+        if (start >= course_.window_end) return;
+        if (call(start, start) == Outcome::hopeless) return;
+    }
+}
+
+void Worker::measure_rate() {
+    const auto& options = course_.options;
+    const Schedule schedule(course_.window_start, options.rate, options.clients, index_);
+    std::uint64_t requests = share_of_requests();
+    if (options.duration_s) {
+        requests = std::min(requests, schedule.count_before(course_.window_end));
+    }
+    std::uint64_t sent = 0;
+    while (sent < requests) {
+        const Nanoseconds intended = schedule.at(sent);
+        wait_until(intended, [this] { return stopped(); });
+        const Nanoseconds start = now_ns();
+        if (stopped() || start >= course_.window_end) break;
+        const Nanoseconds lag = start - intended;
+        measured_.lag_sum += static_cast<double>(lag);
+        measured_.lag_max = std::max(measured_.lag_max, lag);
+        ++measured_.lag_count;
+        ++sent;
+        if (call(intended, start) == Outcome::hopeless) break;
+    }
+    const std::uint64_t due = schedule.count_before(std::min(now_ns(), course_.window_end));
+    measured_.unsent = std::min(due, requests) - std::min(sent, std::min(due, requests));
+}
+
+Worker::Outcome Worker::call(Nanoseconds intended, Nanoseconds sent) {
+    in_call_since_.store(sent, std::memory_order_relaxed);
+    try {
+        const Response response = client_->allocate(course_.payload);
+        const Nanoseconds end = now_ns();
+        measured_.finished_at = end;
+        const char* fault =
+            fault_of(response, course_.payload.size(), course_.options.adapter->is_rpc);
+        if (fault != nullptr) return failed(fault, measured_.errors);
+        measured_.latency.record(end - intended);
+        progress_.store(measured_.latency.count(), std::memory_order_relaxed);
+        consecutive_errors_ = 0;
+        last_success_ = end;
+        return Outcome::success;
+    } catch (const std::exception& error) {
+        measured_.finished_at = now_ns();
+        return failed(error.what(), measured_.errors);
+    }
+}
+
+Worker::Outcome Worker::failed(std::string what, std::uint64_t& counter) {
+    ++counter;
+    if (measured_.error_sample.empty()) measured_.error_sample = std::move(what);
+    const bool hopeless =
+        ++consecutive_errors_ >= kConsecutiveErrors || now_ns() - last_success_ >= kWithoutSuccess;
+    if (hopeless) measured_.gave_up = true;
+    return hopeless ? Outcome::hopeless : Outcome::failure;
+}
+
+std::uint64_t Worker::share_of_requests() const noexcept {
+    const auto& options = course_.options;
+    if (!options.requests) return UINT64_MAX;
+    const std::uint64_t each = *options.requests / options.clients;
+    return each + (index_ < *options.requests % options.clients ? 1 : 0);
+}
+
+void Worker::cancel_if_overdue(Nanoseconds now) {
+    const Nanoseconds since = in_call_since_.load(std::memory_order_relaxed);
+    if (since != 0 && now - since > kCallTimeoutSeconds * kSecond) client_->cancel();
+}
+
+}  // namespace peers
