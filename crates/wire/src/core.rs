@@ -216,8 +216,22 @@ pub trait Core {
     /// Calls that have not ended.
     fn in_flight(&self) -> usize;
 
-    /// Octets waiting here to be sent. A driver stops reading from a peer that does not read.
+    /// Octets waiting here that could be sent now. A driver stops reading from a peer that does
+    /// not read. What waits for the peer's credit is not counted: credit comes by reading.
     fn backlog(&self) -> usize;
+
+    /// How many octets of the current frame have not come yet, when known: a driver may make room
+    /// for as many and read them in one go.
+    fn wants(&self) -> usize {
+        0
+    }
+
+    /// Why the connection ends, once it does. Beside what `handle_event` returns this is set when
+    /// a timeout found the peer dead; the driver looks after `handle_timeout`, sends what
+    /// `poll_transmit` still gives and closes.
+    fn fault(&self) -> Option<&Fault> {
+        None
+    }
 
     /// The protocol's name: `native`, `grpc`, `rest`.
     fn protocol(&self) -> &'static str;

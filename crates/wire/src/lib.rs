@@ -4,6 +4,7 @@
 //! here is a pure function with a fuzz target. Byte-level pages: `docs/native-protocol.md`.
 
 mod core;
+pub mod native;
 mod outbox;
 
 pub use crate::core::{CallId, Core, Fault, Input, KindOf, Output};
