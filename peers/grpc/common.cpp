@@ -1,0 +1,121 @@
+#include "grpc/common.hpp"
+
+#include <absl/synchronization/mutex.h>
+
+#include <chrono>
+#include <stdexcept>
+
+#include "tcp/socket.hpp"
+
+namespace peers::grpc_adapters {
+
+namespace {
+
+std::chrono::system_clock::time_point in_seconds(int seconds) {
+    return std::chrono::system_clock::now() + std::chrono::seconds(seconds);
+}
+
+cw_guti from_message(const pb::Guti& message) {
+    cw_guti guti{};
+    guti.mcc = static_cast<std::uint16_t>(message.mcc());
+    guti.mnc = static_cast<std::uint16_t>(message.mnc());
+    guti.mnc_digits = static_cast<std::uint8_t>(message.mnc_digits());
+    guti.amf_region = static_cast<std::uint8_t>(message.amf_region());
+    guti.amf_set = static_cast<std::uint16_t>(message.amf_set());
+    guti.amf_pointer = static_cast<std::uint8_t>(message.amf_pointer());
+    guti.tmsi = message.tmsi();
+    return guti;
+}
+
+void to_message(const cw_guti& guti, pb::Guti& message) {
+    message.set_mcc(guti.mcc);
+    message.set_mnc(guti.mnc);
+    message.set_mnc_digits(guti.mnc_digits);
+    message.set_amf_region(guti.amf_region);
+    message.set_amf_set(guti.amf_set);
+    message.set_amf_pointer(guti.amf_pointer);
+    message.set_tmsi(guti.tmsi);
+}
+
+}  // namespace
+
+void tune_library() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
+
+Versions versions() {
+    return {{"grpc", grpc::Version()},
+            {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)}};
+}
+
+Channel::Channel(const Endpoint& server) {
+    tune_library();
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    arguments.SetMaxSendMessageSize(-1);
+    // Without a pool of its own, channels to one address share one connection.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    channel_ = grpc::CreateCustomChannel(server.to_string(), grpc::InsecureChannelCredentials(),
+                                         arguments);
+    if (!channel_->WaitForConnected(in_seconds(kCallTimeoutSeconds))) {
+        throw std::runtime_error("cannot connect to " + server.to_string());
+    }
+}
+
+void configure(grpc::ServerBuilder& builder, const Endpoint& listen, int& bound_port) {
+    tune_library();
+    builder.SetMaxReceiveMessageSize(-1);
+    builder.SetMaxSendMessageSize(-1);
+    // Else a port that another gRPC server uses would be taken as well, silently.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort(listen.to_string(), grpc::InsecureServerCredentials(), &bound_port);
+}
+
+std::unique_ptr<grpc::Server> start(grpc::ServerBuilder& builder, const Endpoint& listen,
+                                    const int& bound_port) {
+    auto server = builder.BuildAndStart();
+    if (server && bound_port != 0) return server;
+    // gRPC only logs the reason; a socket of our own meets the same one.
+    listen_on(listen);
+    throw std::runtime_error("cannot listen on " + listen.to_string() + ": gRPC refuses");
+}
+
+grpc::Status allocate(Allocator& allocator, std::string&& payload, pb::AllocateResponse& response) {
+    cw_guti guti{};
+    const int status = allocator.allocate(guti);
+    if (status != 0) {
+        return {grpc::StatusCode::RESOURCE_EXHAUSTED, describe_allocator_status(status)};
+    }
+    to_message(guti, *response.mutable_guti());
+    response.set_payload(std::move(payload));
+    return grpc::Status::OK;
+}
+
+grpc::Status deallocate(Allocator& allocator, const pb::DeallocateRequest& request) {
+    const int status = allocator.deallocate(from_message(request.guti()));
+    if (status == 0) return grpc::Status::OK;
+    return {grpc::StatusCode::NOT_FOUND, describe_allocator_status(status)};
+}
+
+Response to_response(const pb::AllocateResponse& response) {
+    return {from_message(response.guti()), response.payload()};
+}
+
+pb::DeallocateRequest to_deallocate_request(const cw_guti& guti) {
+    pb::DeallocateRequest request;
+    to_message(guti, *request.mutable_guti());
+    return request;
+}
+
+void deallocate(pb::GutiService::Stub& stub, const cw_guti& guti) {
+    grpc::ClientContext context;
+    context.set_deadline(in_seconds(kCallTimeoutSeconds));
+    pb::DeallocateResponse response;
+    expect_ok(stub.Deallocate(&context, to_deallocate_request(guti), &response));
+}
+
+void expect_ok(const grpc::Status& status) {
+    if (status.ok()) return;
+    throw CallError("gRPC status " + std::to_string(status.error_code()) + ": " +
+                    status.error_message());
+}
+
+}  // namespace peers::grpc_adapters
