@@ -319,3 +319,66 @@ impl fmt::Display for DeallocateError {
 }
 
 impl std::error::Error for DeallocateError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One key in 16 384 puts the reserved TMSI into a space of this size: look for one.
+    fn key_that_meets_the_reserved_tmsi(capacity: Capacity) -> TmsiKey {
+        (0u32..)
+            .map(|seed| {
+                let mut bytes = [0; TmsiKey::LEN];
+                bytes[..4].copy_from_slice(&seed.to_le_bytes());
+                TmsiKey::from_bytes(bytes)
+            })
+            .find(|key| {
+                let index = Permutation::new(key.split().0).backward(Tmsi::RESERVED);
+                u64::from(index) < capacity.space()
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn the_reserved_tmsi_is_skipped_and_costs_no_capacity() {
+        let capacity = Capacity(1 << 16);
+        let allocator = Allocator::with_key(
+            Guami::default(),
+            capacity,
+            key_that_meets_the_reserved_tmsi(capacity),
+        );
+        assert_eq!(allocator.allocated(), 0);
+        let held = 1 << 16;
+        for _ in 0..held {
+            allocator.allocate().unwrap();
+        }
+        assert!(allocator.allocate().is_err(), "the capacity and no more");
+
+        // One pass over the space plus some reuse: each ticket but the reserved one gives a GUTI.
+        let allocator = Allocator::with_key(
+            Guami::default(),
+            capacity,
+            key_that_meets_the_reserved_tmsi(capacity),
+        );
+        let others = capacity.space() - 1;
+        for _ in 0..others {
+            let guti = allocator.allocate().unwrap();
+            assert_ne!(guti.tmsi().value(), Tmsi::RESERVED);
+            allocator.deallocate(&guti).unwrap();
+        }
+        assert_eq!(allocator.tickets.load(Relaxed), capacity.space());
+    }
+
+    #[test]
+    fn a_space_is_a_power_of_two_of_at_least_four_times_the_capacity() {
+        for (capacity, space) in [
+            (1, 1 << 12),
+            (1024, 1 << 12),
+            (1025, 1 << 13),
+            (10_000_000, 1 << 26),
+            (1 << 30, 1 << 32),
+        ] {
+            assert_eq!(Capacity(capacity).space(), space, "{capacity}");
+        }
+    }
+}

@@ -235,7 +235,7 @@ mod tests {
             ("5g-guti-", ParseGutiError::Length),
             ("5g-guti-001010200400000e6f", ParseGutiError::Length),
             ("5g-guti-0010100102004000000e6f", ParseGutiError::Length),
-            ("5g-guti-00101é2004000000e6", ParseGutiError::Length),
+            ("5g-guti-0010é2004000000e6f", ParseGutiError::Length),
             ("5g-guti-001010+0040000e6f5", ParseGutiError::Length),
             ("5g-guti-00101+2004000000e6f", ParseGutiError::Hexadecimal),
             (

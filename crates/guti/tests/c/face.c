@@ -1,17 +1,17 @@
 /* Uses every function of corewire_guti.h as a C11 program would. Prints the line of what fails. */
-#include "corewire_guti.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "corewire_guti.h"
+
 static int failures = 0;
 
-#define CHECK(condition)                                              \
-    do {                                                              \
-        if (!(condition)) {                                           \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);   \
-            failures++;                                               \
-        }                                                             \
+#define CHECK(condition)                                            \
+    do {                                                            \
+        if (!(condition)) {                                         \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+            failures++;                                             \
+        }                                                           \
     } while (0)
 
 static void allocator(void) {
@@ -85,16 +85,14 @@ static void response(void) {
     cw_guti back;
     const uint8_t *payload = NULL;
     size_t len = 0;
-    CHECK(cw_guti_decode_allocate_response(message, head + 2, &back, &payload, &len) ==
-          CW_GUTI_OK);
+    CHECK(cw_guti_decode_allocate_response(message, head + 2, &back, &payload, &len) == CW_GUTI_OK);
     CHECK(payload == message + head && len == 2);
     CHECK(back.mcc == 310 && back.mnc == 410 && back.mnc_digits == 3);
     CHECK(back.amf_region == 0xca && back.amf_set == 1016 && back.amf_pointer == 63);
     CHECK(back.tmsi == 0xdeadbeef);
 
     /* No GUTI in it. */
-    CHECK(cw_guti_decode_allocate_response(message, 0, &back, &payload, &len) ==
-          CW_GUTI_MALFORMED);
+    CHECK(cw_guti_decode_allocate_response(message, 0, &back, &payload, &len) == CW_GUTI_MALFORMED);
     CHECK(cw_guti_decode_allocate_response(NULL, 2, &back, &payload, &len) == CW_GUTI_INVALID);
     cw_guti no_guti = guti;
     no_guti.mnc_digits = 4;
