@@ -1,0 +1,357 @@
+//! The first screen: what was measured, and the answer in plain words.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::metric::Metric;
+use super::runs::{Condition, Runs};
+use super::thesis::TABLE_PAYLOADS;
+use super::versus::{Standing, Versus, best_against_best, is_ours, ratio_words};
+use crate::record::{Mode, Record};
+use crate::report::escape::escape;
+use crate::report::format;
+use crate::statistics::PAIRS_NEEDED;
+
+/// Foreign CPU load, in percent of one core, above which a run is suspect.
+const SUSPECT_LOAD: f64 = 5.0;
+
+/// The metrics of the answer, with their short titles.
+const METRICS: [(Metric, &str); 3] = [
+    (Metric::Qps, "Requests a second"),
+    (Metric::Mean, "Mean latency"),
+    (Metric::P99, "99th percentile latency"),
+];
+
+/// The whole section.
+pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
+    let mut html = String::new();
+    let _ = write!(html, "<p>{}</p>", escape(&measured(runs, records)));
+    let (ours, theirs): (Vec<&String>, Vec<&String>) =
+        runs.subjects().iter().partition(|subject| is_ours(subject));
+    html.push_str("<ul class=\"answers\">");
+    for (metric, title) in METRICS {
+        let sentence = standing_sentence(runs, metric, &ours, &theirs);
+        let winners = winners_sentence(runs, metric);
+        let _ = write!(
+            html,
+            "<li><strong>{title}.</strong> {} {}</li>",
+            escape(&sentence),
+            escape(&winners)
+        );
+    }
+    html.push_str("</ul>");
+    html.push_str(&warnings(records));
+    if !ours.is_empty() && !theirs.is_empty() {
+        html.push_str(&headline_table(runs, &ours, &theirs));
+        html.push_str(&each_adapter_table(runs, &ours, &theirs));
+    }
+    html
+}
+
+/// What, where, when, how often.
+fn measured(runs: &Runs<'_>, records: &[&Record]) -> String {
+    let subjects = runs.subjects().len();
+    let repetitions = records
+        .iter()
+        .map(|record| record.repetition)
+        .max()
+        .unwrap_or_default();
+    let mut sentence = format!(
+        "A client asks a server to allocate a 5G-GUTI, over the loopback network of one machine, \
+         through {subjects} adapters in turn: {} runs under {} conditions (payload, number of \
+         clients, rate), {}.",
+        format::count(records.len() as u64),
+        runs.conditions().len(),
+        match repetitions {
+            1 => "once each".to_owned(),
+            more => format!("up to {more} interleaved repetitions"),
+        },
+    );
+    if let Some(first) = records.first() {
+        let host = &first.host;
+        let _ = write!(
+            sentence,
+            " The machine: {} with {} core{}, {:.1} GiB of memory, {}, kernel {}{}.",
+            host.cpu_model,
+            host.cores,
+            if host.cores == 1 { "" } else { "s" },
+            host.memory_bytes as f64 / f64::from(1 << 30),
+            host.distribution,
+            host.kernel,
+            host.virtualised
+                .as_ref()
+                .map_or_else(String::new, |name| format!(", virtualised ({name})")),
+        );
+    }
+    let last = records
+        .iter()
+        .map(|record| record.started_at.as_str())
+        .max();
+    let first = records
+        .iter()
+        .map(|record| record.started_at.as_str())
+        .min();
+    if let (Some(first), Some(last)) = (first, last) {
+        let _ = write!(
+            sentence,
+            " Runs started between {} and {}.",
+            readable_time(first),
+            readable_time(last)
+        );
+    }
+    sentence
+}
+
+/// RFC 3339 without the fraction of a second.
+fn readable_time(time: &str) -> String {
+    let seconds = time.split(['.', 'Z']).next().unwrap_or(time);
+    format!("{} UTC", seconds.replace('T', " "))
+}
+
+/// The conditions of the thesis's tables that were run.
+fn table_conditions(runs: &Runs<'_>) -> Vec<Condition> {
+    runs.conditions()
+        .into_iter()
+        .filter(|condition| {
+            condition.mode == Mode::NoRate && TABLE_PAYLOADS.contains(&condition.payload)
+        })
+        .collect()
+}
+
+fn standing_sentence(
+    runs: &Runs<'_>,
+    metric: Metric,
+    ours: &[&String],
+    theirs: &[&String],
+) -> String {
+    if ours.is_empty() {
+        return "Corewire's adapters were not part of this series.".to_owned();
+    }
+    if theirs.is_empty() {
+        return "Only Corewire's adapters were part of this series: nothing to compare with."
+            .to_owned();
+    }
+    let mut by_standing: BTreeMap<Standing, Vec<Versus>> = BTreeMap::new();
+    for condition in table_conditions(runs) {
+        let ours = ours.iter().copied();
+        let theirs = theirs.iter().copied();
+        if let Some(versus) = best_against_best(runs, condition, metric, ours, theirs) {
+            by_standing.entry(versus.standing).or_default().push(versus);
+        }
+    }
+    let cells: usize = by_standing.values().map(Vec::len).sum();
+    if cells == 0 {
+        return "No cell has both a Corewire adapter and another one.".to_owned();
+    }
+    let parts: Vec<String> = by_standing
+        .iter()
+        .map(|(standing, found)| {
+            let range = ratio_range(found);
+            match standing {
+                Standing::Ahead => format!("ahead in {}{range}", found.len()),
+                Standing::Even => format!("not shown to differ in {}{range}", found.len()),
+                Standing::Behind => format!("behind in {}{range}", found.len()),
+                Standing::Open => {
+                    let better = found.iter().filter(|versus| leads(versus, metric)).count();
+                    format!(
+                        "without a verdict in {} for want of {PAIRS_NEEDED} repetitions (by the \
+                         medians alone better in {better} of them{range})",
+                        found.len()
+                    )
+                }
+            }
+        })
+        .collect();
+    format!(
+        "Of {cells} cells (clients × payload), the best Corewire adapter against the best other \
+         one is {}.",
+        format::list(&parts)
+    )
+}
+
+/// Whether ours has the better median.
+fn leads(versus: &Versus, metric: Metric) -> bool {
+    use crate::statistics::Better;
+    match metric.better() {
+        Better::Smaller => versus.ours.median < versus.theirs.median,
+        Better::Larger => versus.ours.median > versus.theirs.median,
+    }
+}
+
+/// ` (1.12× to 2.30×)`, of the medians over the pairs.
+fn ratio_range(found: &[Versus]) -> String {
+    let ratios: Vec<f64> = found
+        .iter()
+        .filter_map(|versus| Some(versus.ratio?.median))
+        .collect();
+    let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = ratios.iter().copied().fold(0.0, f64::max);
+    match ratios.len() {
+        0 => String::new(),
+        1 => format!(" ({} of theirs)", format::ratio(low)),
+        _ => format!(
+            " ({} to {} of theirs)",
+            format::ratio(low),
+            format::ratio(high)
+        ),
+    }
+}
+
+/// Who is best in how many cells, among all.
+fn winners_sentence(runs: &Runs<'_>, metric: Metric) -> String {
+    let mut wins: BTreeMap<String, usize> = BTreeMap::new();
+    let mut ties = 0;
+    for condition in table_conditions(runs) {
+        if let Some(ranking) = runs.rank(condition, runs.subjects(), metric) {
+            match ranking.winner() {
+                Some(winner) => *wins.entry(winner.to_owned()).or_default() += 1,
+                None => ties += usize::from(ranking.decided),
+            }
+        }
+    }
+    if wins.is_empty() && ties == 0 {
+        return String::new();
+    }
+    let mut order: Vec<(String, usize)> = wins.into_iter().collect();
+    order.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
+    let names: Vec<String> = order
+        .iter()
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    let tied = match ties {
+        0 => String::new(),
+        ties => format!("; {ties} tied at the top"),
+    };
+    if names.is_empty() {
+        format!("No single winner among all adapters{tied}.")
+    } else {
+        format!("Best of all adapters: {}{tied}.", format::list(&names))
+    }
+}
+
+fn warnings(records: &[&Record]) -> String {
+    let loads: Vec<f64> = records
+        .iter()
+        .filter_map(|record| Some(record.machine_load?.foreign_cpu_percent))
+        .filter(|load| *load > SUSPECT_LOAD)
+        .collect();
+    let mut html = String::new();
+    if !loads.is_empty() {
+        let highest = loads.iter().copied().fold(0.0, f64::max);
+        let _ = write!(
+            html,
+            "<p class=\"warning\">In {} of {} runs the machine did other work besides (more than \
+             {SUSPECT_LOAD} % of one core, up to {highest:.0} %). Differences of a few percent \
+             there are not the adapters'.</p>",
+            loads.len(),
+            records.len()
+        );
+    }
+    let failed = records
+        .iter()
+        .filter(|record| record.complete().is_none())
+        .count();
+    if failed > 0 {
+        let _ = write!(
+            html,
+            "<p class=\"warning\">{failed} of {} runs failed or were cut short: see <a \
+             href=\"#guti-holes\">what is not here</a>.</p>",
+            records.len()
+        );
+    }
+    html
+}
+
+/// The best of both sides, for the smallest and the largest number of clients.
+fn headline_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> String {
+    let mut html = String::from(
+        "<h3>The best Corewire adapter against the best other one</h3>\
+         <p>Ratios are Corewire's figure over the other's, pair by pair of repetitions: the \
+         median, with the quartiles in brackets. Above 1 is better for requests a second, below \
+         1 for latency.</p>\
+         <div class=\"scroll\"><table><thead><tr><th>Clients, payload</th>",
+    );
+    for (_, title) in METRICS {
+        let _ = write!(html, "<th>{title}</th>");
+    }
+    html.push_str("</tr></thead><tbody>");
+    for condition in edge_conditions(runs) {
+        let _ = write!(
+            html,
+            "<tr><th scope=\"row\">{}</th>",
+            escape(&condition.words())
+        );
+        for (metric, _) in METRICS {
+            let ours = ours.iter().copied();
+            let theirs = theirs.iter().copied();
+            match best_against_best(runs, condition, metric, ours, theirs) {
+                Some(versus) => html.push_str(&versus_cell(&versus, metric)),
+                None => html.push_str("<td class=\"none\">not run</td>"),
+            }
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</tbody></table></div>");
+    html
+}
+
+fn versus_cell(versus: &Versus, metric: Metric) -> String {
+    let standing = versus.standing;
+    format!(
+        "<td><span class=\"mark {}\">{}</span> <strong>{}</strong><br><small>{} {} against {} \
+         {}</small></td>",
+        standing.class(),
+        standing.words(),
+        escape(&ratio_words(versus.ratio.as_ref())),
+        escape(&versus.ours.name),
+        escape(&metric.show(versus.ours.median)),
+        escape(&versus.theirs.name),
+        escape(&metric.show(versus.theirs.median)),
+    )
+}
+
+/// Every Corewire adapter in requests a second over the best other adapter.
+fn each_adapter_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> String {
+    let conditions = edge_conditions(runs);
+    let mut html = String::from(
+        "<h3>Each Corewire adapter: requests a second over those of the best other adapter</h3>\
+         <div class=\"scroll\"><table><thead><tr><th>Adapter</th>",
+    );
+    for condition in &conditions {
+        let _ = write!(html, "<th>{}</th>", escape(&condition.words()));
+    }
+    html.push_str("</tr></thead><tbody>");
+    for subject in ours {
+        let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escape(subject));
+        for condition in &conditions {
+            let theirs = theirs.iter().copied();
+            match best_against_best(runs, *condition, Metric::Qps, [*subject], theirs) {
+                Some(versus) => {
+                    let _ = write!(
+                        html,
+                        "<td title=\"against {}\"><span class=\"mark {}\">{}</span> {}</td>",
+                        escape(&versus.theirs.name),
+                        versus.standing.class(),
+                        versus.standing.words(),
+                        escape(&ratio_words(versus.ratio.as_ref())),
+                    );
+                }
+                None => html.push_str("<td class=\"none\">not run</td>"),
+            }
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</tbody></table></div>");
+    html
+}
+
+/// The conditions of the tables at the smallest and at the largest number of clients.
+fn edge_conditions(runs: &Runs<'_>) -> Vec<Condition> {
+    let mut conditions = table_conditions(runs);
+    let clients = || conditions.iter().map(|condition| condition.clients);
+    let (fewest, most) = (clients().min(), clients().max());
+    conditions
+        .retain(|condition| Some(condition.clients) == fewest || Some(condition.clients) == most);
+    conditions.sort_by_key(|condition| (condition.clients, condition.payload));
+    conditions
+}

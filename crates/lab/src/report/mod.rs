@@ -1,0 +1,107 @@
+//! The report: one page that opens from a file, and its figures as files of their own.
+//!
+//! Everything in it is computed from `results.jsonl`; no number and no sentence about a result is
+//! written by hand. The page needs no network, no other file and no script; a short script adds
+//! sorting. A scenario has a module of its own (`guti`); the page frame, the charts and the
+//! number formats are shared.
+//!
+//! ```text
+//! results.jsonl -> Record -> guti::report -> sections + figures -> page, figures/*.svg
+//!                                 |               |
+//!                          thesis (data)      chart -> scale, svg
+//! ```
+
+mod chart;
+mod escape;
+mod format;
+mod guti;
+mod page;
+mod palette;
+mod provenance;
+mod scale;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use crate::record::Record;
+use crate::results;
+use page::Section;
+
+/// Name of the page in a result directory.
+const PAGE: &str = "report.html";
+/// Name of the directory of figures beside it.
+const FIGURES: &str = "figures";
+
+/// What a scenario's module makes of its records.
+#[derive(Debug)]
+struct ScenarioReport {
+    title: String,
+    sections: Vec<Section>,
+    figures: Vec<FigureFile>,
+}
+
+/// A figure that stands alone.
+#[derive(Debug)]
+struct FigureFile {
+    name: String,
+    svg: String,
+}
+
+/// Writes `report.html` and `figures/*.svg` into the result directory `dir`; returns the path of
+/// the page.
+///
+/// An earlier report in the same directory is replaced. A series that was cut short makes a report
+/// too, which shows what is missing.
+///
+/// # Errors
+/// When `dir` holds no readable `results.jsonl`, or no record in it, or cannot be written.
+pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
+    let records = results::read(dir)?;
+    if records.is_empty() {
+        bail!(
+            "{} holds no run yet: nothing to report",
+            dir.join(results::FILE_NAME).display()
+        );
+    }
+    let mut by_scenario: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+    for record in &records {
+        by_scenario
+            .entry(&record.cell.scenario)
+            .or_default()
+            .push(record);
+    }
+    let mut titles = Vec::new();
+    let mut sections = Vec::new();
+    let mut figures = Vec::new();
+    for (scenario, records) in by_scenario {
+        let report = match scenario {
+            "guti" => guti::report(&records),
+            other => bail!("{}: no report for the scenario {other:?}", dir.display()),
+        };
+        titles.push(report.title);
+        sections.extend(report.sections);
+        figures.extend(report.figures);
+    }
+    write_figures(&dir.join(FIGURES), &figures)?;
+    let foot = provenance::foot(dir, &records);
+    let page = dir.join(PAGE);
+    std::fs::write(&page, page::document(&titles.join("; "), &sections, &foot))
+        .with_context(|| format!("cannot write {}", page.display()))?;
+    Ok(page)
+}
+
+fn write_figures(dir: &Path, figures: &[FigureFile]) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir)
+        .with_context(|| format!("cannot make the directory {}", dir.display()))?;
+    for figure in figures {
+        let path = dir.join(&figure.name);
+        std::fs::write(&path, &figure.svg)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! One look for one subject, the same in every figure.
+//!
+//! The family gives the hue (gRPC blue, Thrift green, the TCP baseline grey, Corewire orange to
+//! red), the member its lightness, and a hatch marks the asynchronous ones, so that neither a
+//! colour-blind reader nor a black-and-white print depends on the hue. The greens lean to blue and
+//! the reds to orange, which keeps them apart under deuteranopia and protanopia. Every bar carries
+//! its number from the legend besides.
+
+/// The texture over a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Texture {
+    /// A synchronous adapter.
+    Plain,
+    /// An asynchronous adapter: diagonal lines.
+    Hatched,
+    /// A tuned variant of another subject (`NAME+something`): dots.
+    Dotted,
+}
+
+/// How a subject is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Paint {
+    /// `#rrggbb`.
+    pub(super) colour: &'static str,
+    pub(super) texture: Texture,
+}
+
+/// Every subject with a look of its own, in the order in which they are shown.
+///
+/// The eight adapters of the thesis come first, in the order of its figures' families.
+const KNOWN: [(&str, &str, Texture); 15] = [
+    ("TCP-AS", "#7d8590", Texture::Hatched),
+    ("THRIFT-S", "#0b6e4f", Texture::Plain),
+    ("THRIFT-NB", "#2fae8a", Texture::Plain),
+    ("THRIFT-AS", "#86d5bd", Texture::Hatched),
+    ("GRPC-S", "#1f4e9c", Texture::Plain),
+    ("GRPC-AS", "#4a7fd4", Texture::Hatched),
+    ("GRPC-BI", "#74abe8", Texture::Plain),
+    ("GRPC-ASBI", "#a9cdf3", Texture::Hatched),
+    ("GRPC-CB", "#5a5fc7", Texture::Hatched),
+    ("CW-S", "#d1470b", Texture::Plain),
+    ("CW-AS", "#f58a1f", Texture::Hatched),
+    ("CW-BI", "#ffb347", Texture::Plain),
+    ("CW-SHM", "#a8201a", Texture::Plain),
+    ("CW-REST", "#e8735a", Texture::Plain),
+    ("CW-GRPC", "#ffd08a", Texture::Hatched),
+];
+
+/// For subjects that this list does not know, by their family.
+const OTHER: [(&str, &[&str]); 5] = [
+    ("TCP", &["#59616b", "#a2a9b2"]),
+    ("THRIFT", &["#1d8a68", "#5cc4a4"]),
+    ("GRPC", &["#2f64b8", "#8dbcee"]),
+    ("CW", &["#bd3a12", "#f7a65a", "#8c2d04"]),
+    ("", &["#8a5aa8", "#b48bcb", "#6d4c41", "#a1887f"]),
+];
+
+/// The paint of `subject`.
+pub(super) fn paint(subject: &str) -> Paint {
+    let (base, tuned) = split(subject);
+    let (colour, texture) = KNOWN
+        .iter()
+        .find(|(name, ..)| *name == base)
+        .map_or_else(|| unknown(base), |(_, colour, texture)| (*colour, *texture));
+    let texture = if tuned { Texture::Dotted } else { texture };
+    Paint { colour, texture }
+}
+
+/// Sorts subjects into the order of the figures: the known ones first, each followed by its tuned
+/// variants, then the others by name.
+pub(super) fn sort(subjects: &mut [String]) {
+    subjects.sort_by_key(|subject| {
+        let (base, tuned) = split(subject);
+        let place = KNOWN
+            .iter()
+            .position(|(name, ..)| *name == base)
+            .unwrap_or(KNOWN.len());
+        (place, base.to_owned(), tuned, subject.clone())
+    });
+}
+
+/// The name without a tuning (`NAME+malloc`), and whether there was one.
+fn split(subject: &str) -> (&str, bool) {
+    match subject.split_once('+') {
+        Some((base, _)) => (base, true),
+        None => (subject, false),
+    }
+}
+
+fn unknown(base: &str) -> (&'static str, Texture) {
+    let family = base.split('-').next().unwrap_or_default();
+    let colours = OTHER
+        .iter()
+        .find(|(name, _)| *name == family)
+        .map_or(OTHER[OTHER.len() - 1].1, |(_, colours)| colours);
+    // By the name alone, so that a subject keeps its colour when others come or go.
+    let sum: usize = base.bytes().map(usize::from).sum();
+    (colours[sum % colours.len()], Texture::Plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_known_subjects_look_the_same() {
+        for (index, (name, colour, _)) in KNOWN.iter().enumerate() {
+            for (other, other_colour, _) in &KNOWN[index + 1..] {
+                assert_ne!(colour, other_colour, "{name} and {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tuned_variant_keeps_the_colour_and_differs_in_texture() {
+        let plain = paint("THRIFT-NB");
+        let tuned = paint("THRIFT-NB+malloc");
+        assert_eq!(plain.colour, tuned.colour);
+        assert_ne!(plain.texture, tuned.texture);
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_thesis_then_ours_then_strangers() {
+        let mut subjects = [
+            "ZZZ",
+            "CW-S",
+            "THRIFT-S+malloc",
+            "GRPC-S",
+            "THRIFT-S",
+            "TCP-AS",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        sort(&mut subjects);
+        assert_eq!(
+            subjects,
+            [
+                "TCP-AS",
+                "THRIFT-S",
+                "THRIFT-S+malloc",
+                "GRPC-S",
+                "CW-S",
+                "ZZZ"
+            ]
+        );
+    }
+}
