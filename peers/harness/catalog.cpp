@@ -16,8 +16,9 @@ namespace peers {
 
 namespace {
 
-constexpr std::string_view kGrpc = "libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc";
-constexpr std::string_view kThrift = "libthrift-dev thrift-compiler libevent-dev";
+constexpr std::string_view kGrpc =
+    "libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc";
+constexpr std::string_view kThrift = "libthrift-dev thrift-compiler libevent-dev libboost-dev";
 constexpr std::string_view kCorewire = "libcorewire (crates/capi)";
 
 // A function that makes the implementation, or nothing when the library was absent.
