@@ -1,2 +1,36 @@
-//! The one program: `corewire`.
-fn main() {}
+//! The one program: `corewire`. It holds no logic; each subcommand is a crate of its own, added
+//! here by a line.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Message transfer for a cloud-native mobile core: measure it, run it, look inside.
+#[derive(Debug, Parser)]
+#[command(
+    name = "corewire",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+#[command(after_help = "\
+Examples:
+  corewire lab list                          what can be measured here
+  corewire lab run guti --profile smoke      does everything work? under a minute
+  corewire lab run guti                      every adapter, six minutes, with a report")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure message transfers on this machine and report on them
+    Lab(corewire_lab::LabArgs),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Cli::parse().command {
+        Command::Lab(args) => corewire_lab::run(args),
+    }
+}

@@ -1,6 +1,74 @@
 //! The measuring lab: scenarios, load, recording, statistics, report.
+//!
+//! A [scenario](scenario) makes a plan and runs one step of it; the [session](session) runs the
+//! plan and appends a [`record`] a run to [`results`]; [`statistics`] holds the one rule by which
+//! a difference counts; the report is drawn from the file alone. The lab drives the programs under
+//! test from outside and knows nothing of any transport.
+//!
+//! ```no_run
+//! # fn main() -> anyhow::Result<()> {
+//! for record in corewire_lab::results::read("out/guti-20260102-030405".as_ref())? {
+//!     if let Some(measured) = record.complete() {
+//!         println!("{}: {:.1} us", record.cell, measured.latency_us.mean);
+//!     }
+//! }
+//! # Ok(()) }
+//! ```
 #![forbid(unsafe_code)]
 
+mod args;
+mod clock;
+mod compare;
+mod guti;
+mod harness;
+mod list;
+mod machine;
+mod process;
+mod progress;
 pub mod record;
 pub mod results;
+mod run;
+mod scenario;
+mod session;
 pub mod statistics;
+mod stop;
+mod summary;
+mod units;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+pub use args::LabArgs;
+
+use args::{LabCommand, ScenarioArgs};
+
+/// Of this build; with the commit when the build was told (`COREWIRE_GIT_DESCRIBE`).
+pub(crate) const VERSION: &str = match option_env!("COREWIRE_GIT_DESCRIBE") {
+    Some(describe) => describe,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
+/// Does what the command line says.
+///
+/// # Errors
+/// What stops the whole command, with what to do about it; what goes wrong in a single run is a
+/// record and a line instead, and a failure exit code at the end.
+pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
+    match args.command {
+        LabCommand::Run(run) => match run.scenario {
+            ScenarioArgs::Guti(args) => run::guti(&args),
+        },
+        LabCommand::List(args) => list::print(&args),
+        LabCommand::Report { dir } => {
+            write_report(&dir)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        LabCommand::Compare { before, after } => compare::print(&before, &after),
+    }
+}
+
+/// The one place that knows of the report.
+fn write_report(dir: &Path) -> anyhow::Result<()> {
+    summary::print(&results::read(dir)?);
+    Ok(())
+}

@@ -246,7 +246,7 @@ pub struct Measured {
     pub errors: u64,
     /// Answered requests a second.
     pub qps: f64,
-    /// Bytes of request messages a second, one way, as the client counts them.
+    /// Payload bytes a second, requests and answers together.
     pub bytes_per_s: f64,
     /// Latency in microseconds.
     pub latency_us: Latency,

@@ -1,6 +1,7 @@
 //! `results.jsonl`: one record a line, appended as soon as it exists, so that whatever ends the
 //! program, all earlier runs are there.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -67,8 +68,10 @@ fn drop_cut_off_line(file: &mut File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads every record of a result directory, in the order of the runs. A last line that was cut
-/// off (power, kill) is left out; damage anywhere else is an error, because it is not expected.
+/// Reads the records of a result directory, in the order of the runs. A run that was done again
+/// (by `--resume`, because it had failed or was partial) stands in for the earlier one. A last line
+/// that was cut off (power, kill) is left out; damage anywhere else is an error, because it is not
+/// expected.
 ///
 /// # Errors
 /// When the file is missing or unreadable, or a whole line is no record: file, line and fault are
@@ -102,13 +105,41 @@ pub fn read(dir: &Path) -> anyhow::Result<Vec<Record>> {
             Err(error) => bail!("{}, line {number}: {error}", path.display()),
         }
     }
-    Ok(records)
+    Ok(latest(records))
+}
+
+/// The last record of each run.
+fn latest(records: Vec<Record>) -> Vec<Record> {
+    let mut seen = HashSet::new();
+    let mut kept: Vec<Record> = records
+        .into_iter()
+        .rev()
+        .filter(|record| seen.insert((record.cell.clone(), record.repetition)))
+        .collect();
+    kept.reverse();
+    kept
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::record::tests::{example, failed};
+
+    fn other() -> Record {
+        let mut record = example();
+        record.repetition += 1;
+        record
+    }
+
+    #[test]
+    fn a_run_that_was_done_again_stands_in_for_the_first() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut appender = Appender::open(dir.path()).expect("opens");
+        for record in [failed(), other(), example()] {
+            appender.append(&record).expect("room");
+        }
+        assert_eq!(read(dir.path()).expect("own output"), [other(), example()]);
+    }
 
     #[test]
     fn appended_records_come_back_in_order() {
@@ -118,8 +149,8 @@ mod tests {
         appender.append(&example()).expect("room");
         drop(appender);
         let mut appender = Appender::open(&out).expect("opens again");
-        appender.append(&failed()).expect("room");
-        assert_eq!(read(&out).expect("own output"), [example(), failed()]);
+        appender.append(&other()).expect("room");
+        assert_eq!(read(&out).expect("own output"), [example(), other()]);
     }
 
     #[test]
@@ -134,8 +165,8 @@ mod tests {
         drop(appender);
         assert_eq!(read(dir.path()).expect("tolerated"), [example()]);
         let mut appender = Appender::open(dir.path()).expect("mends");
-        appender.append(&failed()).expect("room");
-        assert_eq!(read(dir.path()).expect("mended"), [example(), failed()]);
+        appender.append(&other()).expect("room");
+        assert_eq!(read(dir.path()).expect("mended"), [example(), other()]);
     }
 
     #[test]

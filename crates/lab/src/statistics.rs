@@ -150,7 +150,10 @@ impl fmt::Display for WhyNot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFewPairs(pairs) => {
-                write!(f, "not shown: {pairs} of the {PAIRS_NEEDED} pairs needed")
+                write!(
+                    f,
+                    "not shown: {pairs} of the {PAIRS_NEEDED} repetitions needed"
+                )
             }
             Self::SpreadsOverlap => f.write_str("tie: the spreads overlap"),
             Self::PairsDisagree => f.write_str("tie: the pairs disagree"),

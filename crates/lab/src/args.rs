@@ -1,0 +1,188 @@
+//! The command line of the lab.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::record::Mode;
+use crate::units::{self, Rate};
+
+/// Measure message transfers on this machine and report on them.
+#[derive(Debug, Args)]
+pub struct LabArgs {
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Run a scenario; each run becomes a line of results.jsonl, and a report is made at the end
+    Run(RunArgs),
+    /// Show scenarios, profiles, and adapters: which are built, and what to install for the others
+    List(ListArgs),
+    /// Make the report of a result directory again
+    Report {
+        /// What `--out` of `lab run` named
+        dir: PathBuf,
+    },
+    /// Compare two results cell by cell, and say where a difference is not one
+    #[command(after_help = "\
+Examples:
+  corewire lab compare out/before out/after     ratio after/before per adapter and cell")]
+    Compare {
+        /// The result to compare with
+        before: PathBuf,
+        /// The result to judge
+        after: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) peers: PeersArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(subcommand)]
+    pub(crate) scenario: ScenarioArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ScenarioArgs {
+    /// GUTI allocation through every adapter: chapters 4 and 5 of "Evaluating RPC for Cloud-Native
+    /// 5G Mobile Network Applications"
+    #[command(after_help = GUTI_EXAMPLES)]
+    Guti(Box<GutiArgs>),
+}
+
+const GUTI_EXAMPLES: &str = "\
+Examples:
+  corewire lab run guti --profile smoke
+        does everything work? under a minute
+  corewire lab run guti
+        every adapter, the tables and figures of the thesis, thinned to six minutes
+  corewire lab run guti --adapter CW-S,THRIFT-NB --clients 1,8 --payload 0
+        two adapters in two cells, repeated five times, taking turns
+  corewire lab run guti --adapter TCP-AS --adapter TCP-AS+malloc --payload 100k
+        what raised malloc thresholds gain an adapter
+  corewire lab run guti --rate 100,1k,max --payload 0
+        two rates, and as fast as it goes
+  corewire lab run guti --profile full --out out/thesis
+        the thesis's own matrix: about a day; if it stops, go on with
+  corewire lab run guti --resume out/thesis";
+
+/// What every scenario takes.
+#[derive(Debug, Args)]
+pub(crate) struct CommonArgs {
+    /// How much to measure
+    #[arg(long, value_enum, default_value_t = Profile::Quick)]
+    pub(crate) profile: Profile,
+    /// Repetitions of each cell, the adapters taking turns [default: as the profile says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: Option<u32>,
+    /// Where the results go [default: out/<scenario>-<time>]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with a result that was stopped, with its own options
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "profile", "repeat"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Core of the server process; the client gets the others [default: the last]
+    #[arg(long, value_name = "CPU")]
+    pub(crate) server_cpu: Option<usize>,
+}
+
+/// Where the programs under test are.
+#[derive(Debug, Args)]
+pub(crate) struct PeersArgs {
+    /// Directory of corewire-peer-server and corewire-peer-client [default: that of the variable
+    /// COREWIRE_PEERS, else beside this program, else peers/build]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) peers_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GutiArgs {
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// Adapters, as `corewire lab list` shows them; NAME+malloc runs NAME with raised malloc
+    /// thresholds [default: all that are built]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        conflicts_with = "resume"
+    )]
+    pub(crate) adapter: Vec<String>,
+    /// Clients at the same time
+    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) clients: Vec<u32>,
+    /// Payload of request and answer; k = 1000
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', conflicts_with = "resume",
+          value_parser = units::bytes)]
+    pub(crate) payload: Vec<u64>,
+    /// Requests as fast as answers come, or at a rate [default: both in the profile's own grid;
+    /// else rate if --rate is given, no-rate if not]
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
+    pub(crate) mode: Vec<ModeArg>,
+    /// Requests a second of all clients together; max means no-rate
+    #[arg(long, value_name = "RATE|max", value_delimiter = ',', conflicts_with = "resume",
+          value_parser = units::rate)]
+    pub(crate) rate: Vec<Rate>,
+    /// A connection for each client, or one for all
+    #[arg(long, value_enum, default_value_t = Sharing::Own, conflicts_with = "resume")]
+    pub(crate) connections: Sharing,
+    /// Where the server listens; port 0 takes a free one
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        default_value = "127.0.0.1:0",
+        conflicts_with = "resume"
+    )]
+    pub(crate) listen: String,
+    #[command(flatten)]
+    pub(crate) peers: PeersArgs,
+}
+
+/// How much to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Profile {
+    /// Under a minute: does everything work?
+    Smoke,
+    /// Under six minutes: the thesis's tables and figures, thinned
+    Quick,
+    /// About a day: the thesis's own matrix
+    Full,
+}
+
+/// [`Mode`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// The next request goes when the last is answered
+    NoRate,
+    /// Requests go at fixed times
+    Rate,
+}
+
+impl From<ModeArg> for Mode {
+    fn from(mode: ModeArg) -> Self {
+        match mode {
+            ModeArg::NoRate => Self::NoRate,
+            ModeArg::Rate => Self::Rate,
+        }
+    }
+}
+
+/// Whose the connections are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Sharing {
+    /// One a client
+    Own,
+    /// One for all clients
+    Shared,
+}

@@ -1,0 +1,235 @@
+//! The GUTI evaluation: chapters 4 and 5 of the thesis "Evaluating RPC for Cloud-Native 5G Mobile
+//! Network Applications", for its eight adapters and ours.
+
+mod adapters;
+mod figures;
+mod peers;
+mod plan;
+mod profile;
+mod run;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value};
+
+use self::adapters::{BASELINE, Subject};
+use self::plan::Request;
+use self::profile::Spec;
+use self::run::{Bench, NoResult, Raw};
+use crate::args::GutiArgs;
+use crate::process::CpuPlan;
+use crate::record::{Baseline, Cell, Failure, Mode, Record};
+use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
+use crate::stop::Stop;
+
+pub(crate) use self::adapters::Catalog;
+pub(crate) use self::peers::Peers;
+
+/// Its name on the command line and in the records.
+pub(crate) const NAME: &str = "guti";
+
+/// Where a record keeps what `--resume` needs.
+const REQUEST: &str = "request";
+
+/// The evaluation, ready to run.
+#[derive(Debug)]
+pub(crate) struct Guti {
+    request: Request,
+    subjects: Vec<Subject>,
+    bench: Bench,
+    baseline_window: Duration,
+    has_baseline: bool,
+    /// Whether the command line names adapters.
+    named: bool,
+}
+
+impl Guti {
+    /// Of a command line that does not resume.
+    pub(crate) fn new(args: &GutiArgs) -> anyhow::Result<Self> {
+        Self::of(
+            Request {
+                profile: args.common.profile,
+                adapters: args.adapter.clone(),
+                clients: args.clients.clone(),
+                payloads: args.payload.clone(),
+                modes: args.mode.iter().copied().map(Mode::from).collect(),
+                rates: Request::rates_of(&args.rate),
+                repeat: args.common.repeat,
+                connections: args.connections,
+                server_cpu: args.common.server_cpu,
+                listen: args.listen.clone(),
+            },
+            args.peers.peers_dir.as_deref(),
+        )
+    }
+
+    /// With the options of the records of `dir`.
+    pub(crate) fn resumed(records: &[Record], dir: &Path, args: &GutiArgs) -> anyhow::Result<Self> {
+        let Some(last) = records.iter().rfind(|record| record.cell.scenario == NAME) else {
+            bail!(
+                "{} holds no run of {NAME}; start anew without --resume",
+                dir.display()
+            );
+        };
+        let request = last.options.get(REQUEST).cloned().unwrap_or(Value::Null);
+        let request = serde_json::from_value(request)
+            .with_context(|| format!("{} does not say how it was started", dir.display()))?;
+        Self::of(request, args.peers.peers_dir.as_deref())
+    }
+
+    fn of(mut request: Request, peers_dir: Option<&Path>) -> anyhow::Result<Self> {
+        request.check()?;
+        let peers = Peers::find(peers_dir)?;
+        let cpus = CpuPlan::choose(request.server_cpu)?;
+        let catalog = Catalog::ask(&peers, &cpus.client)?;
+        let subjects = catalog.subjects(&request.adapters)?;
+        if subjects.iter().all(|subject| subject.missing.is_some()) {
+            let needs: Vec<String> = subjects
+                .iter()
+                .map(|s| {
+                    format!(
+                        "{} needs {}",
+                        s.name,
+                        s.missing.as_deref().unwrap_or_default()
+                    )
+                })
+                .collect();
+            bail!(
+                "nothing can be run: {}; then `make peers`",
+                needs.join("; ")
+            );
+        }
+        let named = !request.adapters.is_empty();
+        // By name from now on: a resumed session must have the same subjects.
+        request.adapters = subjects
+            .iter()
+            .map(|subject| subject.name.clone())
+            .collect();
+        let spec = Spec::of(request.profile);
+        Ok(Self {
+            bench: Bench {
+                peers,
+                cpus,
+                listen: request.listen.clone(),
+                warmup: spec.warmup,
+            },
+            baseline_window: spec.baseline,
+            has_baseline: catalog.has_baseline(),
+            request,
+            subjects,
+            named,
+        })
+    }
+
+    /// What the user should know about the choice of cores.
+    pub(crate) fn caveat(&self) -> Option<&str> {
+        self.bench.cpus.caveat.as_deref()
+    }
+}
+
+impl Scenario for Guti {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn plan(&self) -> Plan {
+        plan::make(&self.request, &self.subjects)
+    }
+
+    fn holes_are_failures(&self) -> bool {
+        self.named
+    }
+
+    fn options(&self) -> Map<String, Value> {
+        let mut options = Map::new();
+        // Plain data, so this cannot fail; null would be refused by --resume.
+        let request = serde_json::to_value(&self.request).unwrap_or(Value::Null);
+        options.insert(REQUEST.into(), request);
+        options.insert(
+            "server_cpus".into(),
+            self.bench.cpus.server.to_string().into(),
+        );
+        options.insert(
+            "client_cpus".into(),
+            self.bench.cpus.client.to_string().into(),
+        );
+        options.insert("warmup_s".into(), self.bench.warmup.as_secs_f64().into());
+        options.insert(
+            "baseline_s".into(),
+            self.baseline_window.as_secs_f64().into(),
+        );
+        options
+    }
+
+    fn baseline(&mut self, stop: &Stop) -> Result<Baseline, Failure> {
+        if !self.has_baseline {
+            return Err(Failure {
+                what: format!("these peers do not have {BASELINE}"),
+                place: "corewire-peer-client --list".to_owned(),
+                next: "build them again with `make peers`".to_owned(),
+            });
+        }
+        let cell = Cell {
+            scenario: NAME.to_owned(),
+            subject: BASELINE.to_owned(),
+            mode: Mode::NoRate,
+            rate: None,
+            payload_bytes: 0,
+            clients: 1,
+            connections: 1,
+        };
+        let length = Length::Fixed(self.baseline_window);
+        match self.bench.run(&Subject::baseline(), &cell, length, stop) {
+            Ok(raw) => figures::baseline(&raw.result),
+            Err(NoResult::Failed(failure)) => Err(failure),
+            Err(NoResult::Stopped) => Err(Failure {
+                what: "stopped".to_owned(),
+                place: BASELINE.to_owned(),
+                next: String::new(),
+            }),
+        }
+    }
+
+    fn run(&mut self, step: &Step, stop: &Stop) -> Outcome {
+        let subject = self
+            .subjects
+            .iter()
+            .find(|subject| subject.name == step.cell.subject);
+        let Some(subject) = subject else {
+            unreachable!("a plan is made of the subjects");
+        };
+        match self.bench.run(subject, &step.cell, step.length, stop) {
+            Ok(raw) => outcome(raw),
+            Err(NoResult::Failed(failure)) => Outcome::failed(failure),
+            Err(NoResult::Stopped) => Outcome::of(Ok(Figures::Nothing)),
+        }
+    }
+}
+
+fn outcome(
+    Raw {
+        result,
+        load,
+        server_versions,
+    }: Raw,
+) -> Outcome {
+    let figures = if result.partial && result.requests == 0 {
+        Ok(Figures::Nothing)
+    } else {
+        figures::measured(&result).map(Box::new).map(|measured| {
+            if result.partial {
+                Figures::Partial(measured)
+            } else {
+                Figures::Complete(measured)
+            }
+        })
+    };
+    Outcome {
+        result: figures,
+        machine_load: Some(load),
+        extra: run::extra(&result),
+        versions: server_versions.into_iter().chain(result.versions).collect(),
+    }
+}

@@ -1,0 +1,298 @@
+//! The adapters: what the evaluation knows, what this build of the peers has, what was asked for.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+
+use super::peers::Peers;
+use crate::process::{Cpus, Output, Process};
+
+/// The network alone: not an adapter under test, but measured by the same programs.
+pub(super) const BASELINE: &str = "BASELINE-TCP";
+
+/// The thesis's eight in its own order, gRPC's newer API, Corewire's. Shown in this order; those
+/// that a build does not know are shown as missing.
+const KNOWN: [(&str, &str); 14] = [
+    ("GRPC-S", "synchronous unary gRPC"),
+    ("GRPC-AS", "asynchronous unary gRPC"),
+    ("GRPC-BI", "synchronous bidirectional gRPC stream"),
+    ("GRPC-ASBI", "asynchronous bidirectional gRPC stream"),
+    ("THRIFT-S", "Thrift, a thread a client"),
+    ("THRIFT-NB", "Thrift, non-blocking server"),
+    ("THRIFT-AS", "Thrift over HTTP, asynchronous"),
+    ("TCP-AS", "hand-written TCP, the thesis's baseline"),
+    ("GRPC-CB", "gRPC's callback API"),
+    ("CW-S", "Corewire, blocking"),
+    ("CW-AS", "Corewire, asynchronous"),
+    ("CW-BI", "Corewire, bidirectional stream"),
+    ("CW-REST", "Corewire, REST over HTTP/2"),
+    ("CW-GRPC", "Corewire, gRPC over HTTP/2"),
+];
+
+/// After a name: the same adapter with raised malloc thresholds.
+const MALLOC: &str = "+malloc";
+
+/// glibc gives big blocks back to the kernel at once and then pays a page fault for each page of
+/// the next one. These keep them. 32 MiB is the largest mmap threshold that glibc accepts.
+const MALLOC_ENVIRONMENT: [(&str, u64); 3] = [
+    ("MALLOC_MMAP_THRESHOLD_", 32 << 20),
+    ("MALLOC_TRIM_THRESHOLD_", 256 << 20),
+    ("MALLOC_TOP_PAD_", 16 << 20),
+];
+
+const LIST_DEADLINE: Duration = Duration::from_secs(10);
+
+/// An adapter as the client program lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Adapter {
+    #[serde(rename = "adapter")]
+    pub(crate) name: String,
+    pub(crate) built: bool,
+    /// What to install to have it built.
+    #[serde(default)]
+    pub(crate) needs: String,
+    #[serde(default)]
+    pub(crate) framework: String,
+    #[serde(default)]
+    pub(crate) description: String,
+}
+
+/// All adapters, those of the evaluation first and in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Catalog {
+    adapters: Vec<Adapter>,
+    has_baseline: bool,
+}
+
+impl Catalog {
+    /// Asks the client program.
+    ///
+    /// # Errors
+    /// When the program cannot be started, or prints no list in ten seconds.
+    pub(crate) fn ask(peers: &Peers, cpus: &Cpus) -> anyhow::Result<Self> {
+        let nothing: [(&'static str, String); 0] = [];
+        let process = Process::spawn(&peers.client, ["--list"], nothing, cpus)?;
+        let deadline = Instant::now() + LIST_DEADLINE;
+        let mut text = String::new();
+        loop {
+            match process.output(deadline.saturating_duration_since(Instant::now())) {
+                Output::Line(line) => text.extend([&line, "\n"]),
+                Output::End => break,
+                Output::Silence => bail!(
+                    "{} --list gave no list within {LIST_DEADLINE:?}; is it the right program?",
+                    peers.client.display()
+                ),
+            }
+        }
+        Self::parse(&text).with_context(|| {
+            let words = process.last_words();
+            format!(
+                "{} --list is not understood {words}",
+                peers.client.display()
+            )
+        })
+    }
+
+    /// What is known without any program: everything missing.
+    pub(crate) fn unbuilt() -> Self {
+        Self::merge(BTreeMap::new())
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        let mut listed = BTreeMap::new();
+        for (at, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.starts_with('{'))
+        {
+            let adapter: Adapter =
+                serde_json::from_str(line).with_context(|| format!("line {}", at + 1))?;
+            listed.insert(adapter.name.clone(), adapter);
+        }
+        if listed.is_empty() {
+            bail!("it lists no adapter");
+        }
+        Ok(Self::merge(listed))
+    }
+
+    fn merge(mut listed: BTreeMap<String, Adapter>) -> Self {
+        let has_baseline = listed
+            .remove(BASELINE)
+            .is_some_and(|baseline| baseline.built);
+        let mut adapters: Vec<Adapter> = KNOWN
+            .iter()
+            .map(|&(name, description)| {
+                listed.remove(name).unwrap_or_else(|| Adapter {
+                    name: name.to_owned(),
+                    built: false,
+                    needs: "a newer build of the peers (`make peers`)".to_owned(),
+                    framework: String::new(),
+                    description: description.to_owned(),
+                })
+            })
+            .collect();
+        adapters.extend(listed.into_values());
+        Self {
+            adapters,
+            has_baseline,
+        }
+    }
+
+    /// All, in the order in which they are shown.
+    pub(crate) fn adapters(&self) -> &[Adapter] {
+        &self.adapters
+    }
+
+    /// Whether the network alone can be measured.
+    pub(super) fn has_baseline(&self) -> bool {
+        self.has_baseline
+    }
+
+    /// The subjects of the names given (any case, each once), or every adapter when there are none.
+    ///
+    /// # Errors
+    /// When a name is no adapter; says which there are.
+    pub(super) fn subjects(&self, names: &[String]) -> anyhow::Result<Vec<Subject>> {
+        if names.is_empty() {
+            return Ok(self
+                .adapters
+                .iter()
+                .map(|adapter| Subject::of(adapter, false))
+                .collect());
+        }
+        let mut subjects: Vec<Subject> = Vec::new();
+        for name in names {
+            let upper = name.trim().to_ascii_uppercase();
+            let (plain, malloc) = match upper.strip_suffix(&MALLOC.to_ascii_uppercase()) {
+                Some(plain) => (plain, true),
+                None => (upper.as_str(), false),
+            };
+            let Some(adapter) = self.adapters.iter().find(|adapter| adapter.name == plain) else {
+                let known: Vec<&str> = self.adapters.iter().map(|a| a.name.as_str()).collect();
+                bail!(
+                    "there is no adapter {name:?}; there are {}; each also with {MALLOC} behind it",
+                    known.join(", ")
+                );
+            };
+            let subject = Subject::of(adapter, malloc);
+            if !subjects.contains(&subject) {
+                subjects.push(subject);
+            }
+        }
+        Ok(subjects)
+    }
+}
+
+/// An adapter as it stands in a series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Subject {
+    /// As in the record: `THRIFT-NB+malloc`.
+    pub(super) name: String,
+    /// As the programs call it: `THRIFT-NB`.
+    pub(super) adapter: String,
+    /// Why it cannot run: what is to be installed.
+    pub(super) missing: Option<String>,
+    malloc: bool,
+}
+
+impl Subject {
+    fn of(adapter: &Adapter, malloc: bool) -> Self {
+        let suffix = if malloc { MALLOC } else { "" };
+        Self {
+            name: format!("{}{suffix}", adapter.name),
+            adapter: adapter.name.clone(),
+            missing: (!adapter.built).then(|| adapter.needs.clone()),
+            malloc,
+        }
+    }
+
+    /// The network alone.
+    pub(super) fn baseline() -> Self {
+        Self {
+            name: BASELINE.to_owned(),
+            adapter: BASELINE.to_owned(),
+            missing: None,
+            malloc: false,
+        }
+    }
+
+    /// What both processes get on top of the lab's own environment.
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+        if !self.malloc {
+            return Vec::new();
+        }
+        MALLOC_ENVIRONMENT
+            .iter()
+            .map(|&(name, value)| (name, value.to_string()))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A build with two adapters and a third that lacks its library.
+    pub(in crate::guti) fn catalog() -> Catalog {
+        Catalog::parse(
+            r#"some library says hello
+{"adapter":"BASELINE-TCP","built":true,"needs":"nothing","framework":"none","description":"net"}
+{"adapter":"NEW-ONE","built":true,"needs":"","framework":"new","description":"later than us"}
+{"adapter":"TCP-AS","built":true,"needs":"nothing","framework":"none","description":"tcp"}
+{"adapter":"THRIFT-S","built":false,"needs":"libthrift-dev","framework":"Thrift","description":"t"}"#,
+        )
+        .expect("a list")
+    }
+
+    #[test]
+    fn listed_and_known_adapters_are_merged_in_order() {
+        let catalog = catalog();
+        let names: Vec<&str> = catalog.adapters().iter().map(|a| a.name.as_str()).collect();
+        assert_eq!(
+            (names[0], names[13], names[14]),
+            ("GRPC-S", "CW-GRPC", "NEW-ONE")
+        );
+        assert!(!names.contains(&BASELINE));
+        assert!(catalog.has_baseline() && !Catalog::unbuilt().has_baseline());
+        let built: Vec<&str> = catalog
+            .adapters()
+            .iter()
+            .filter(|a| a.built)
+            .map(|a| a.name.as_str())
+            .collect();
+        assert_eq!(built, ["TCP-AS", "NEW-ONE"]);
+    }
+
+    #[test]
+    fn subjects_by_name_in_any_case_and_once() {
+        let names = ["tcp-as", "TCP-AS", "tcp-as+MALLOC", "Thrift-S"].map(str::to_owned);
+        let subjects = catalog().subjects(&names).expect("all known");
+        let shown: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(shown, ["TCP-AS", "TCP-AS+malloc", "THRIFT-S"]);
+        assert!(subjects[0].environment().is_empty());
+        assert_eq!(subjects[1].adapter, "TCP-AS");
+        assert_eq!(subjects[1].environment().len(), 3);
+        assert_eq!(subjects[2].missing.as_deref(), Some("libthrift-dev"));
+    }
+
+    #[test]
+    fn nonsense_is_answered_with_what_there_is() {
+        let error = catalog()
+            .subjects(&["HTTP/9".to_owned()])
+            .expect_err("none")
+            .to_string();
+        assert!(
+            error.contains("HTTP/9") && error.contains("THRIFT-NB"),
+            "{error}"
+        );
+        assert!(catalog().subjects(&["+malloc".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn a_program_without_a_list_is_not_the_right_one() {
+        assert!(Catalog::parse("usage: something else").is_err());
+        assert!(Catalog::parse("{\"adapter\":1}").is_err());
+    }
+}

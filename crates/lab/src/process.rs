@@ -1,0 +1,277 @@
+//! Child processes that cannot be lost: pinned to cores from their first instruction, read line by
+//! line with deadlines, and ended on every way out of the program.
+//!
+//! Children are only ever signalled through a handle that has not been waited for, so the process
+//! id cannot have passed to somebody else. Each child leads its own process group: a Ctrl-C at the
+//! terminal reaches the lab alone, which then ends them in order.
+
+mod pin;
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use rustix::process::{Pid, Signal, kill_process};
+
+pub(crate) use pin::{CpuPlan, Cpus};
+
+/// How long a process may take to end after being asked, before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+/// Lines kept of what a process says on standard error, for the message when it fails.
+const STDERR_LINES_KEPT: usize = 8;
+/// A program that prints one endless line is not read further.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// What came from a child's standard output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// A line, without its end.
+    Line(String),
+    /// Nothing in the time given.
+    Silence,
+    /// The process closed its output, so it has ended or is about to.
+    End,
+}
+
+/// A running child process. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    name: String,
+    child: Arc<Mutex<Child>>,
+    lines: Receiver<String>,
+    stderr: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Process {
+    /// Starts `program` on the given cores.
+    pub(crate) fn spawn<A, E>(
+        program: &Path,
+        arguments: impl IntoIterator<Item = A>,
+        environment: impl IntoIterator<Item = E>,
+        cpus: &Cpus,
+    ) -> anyhow::Result<Self>
+    where
+        A: AsRef<OsStr>,
+        E: Into<(&'static str, String)>,
+    {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .envs(environment.into_iter().map(Into::into))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mut child = cpus
+            .spawn(&mut command)
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        let (sender, lines) = channel();
+        if let Some(stdout) = child.stdout.take() {
+            read_lines(stdout, move |line| sender.send_line(line));
+        }
+        let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        if let Some(pipe) = child.stderr.take() {
+            let kept = Arc::clone(&stderr);
+            read_lines(pipe, move |line| {
+                let mut kept = lock(&kept);
+                if kept.len() == STDERR_LINES_KEPT {
+                    kept.pop_front();
+                }
+                kept.push_back(line);
+                true
+            });
+        }
+        let child = Arc::new(Mutex::new(child));
+        register(&child);
+        Ok(Self {
+            name: program
+                .file_name()
+                .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            child,
+            lines,
+            stderr,
+        })
+    }
+
+    /// The program's file name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The process id; the process is there (perhaps ended) as long as `self` is.
+    pub(crate) fn id(&self) -> u32 {
+        lock(&self.child).id()
+    }
+
+    /// The next line of its output, waiting at most so long.
+    pub(crate) fn output(&self, wait: Duration) -> Output {
+        match self.lines.recv_timeout(wait) {
+            Ok(line) => Output::Line(line),
+            Err(RecvTimeoutError::Timeout) => Output::Silence,
+            Err(RecvTimeoutError::Disconnected) => Output::End,
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&self) -> Option<Ending> {
+        let status = lock(&self.child).try_wait().ok().flatten();
+        status.map(Ending)
+    }
+
+    /// Waits for its end, at most so long.
+    pub(crate) fn wait(&self, wait: Duration) -> Option<Ending> {
+        let deadline = Instant::now() + wait;
+        loop {
+            if let Some(ending) = self.ended() {
+                return Some(ending);
+            }
+            if Instant::now() >= deadline {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Asks it to stop and tell what it has (SIGINT).
+    pub(crate) fn interrupt(&self) {
+        signal(&mut lock(&self.child), Signal::INT);
+    }
+
+    /// Asks it to end, and kills it if it does not.
+    pub(crate) fn end(&self) {
+        {
+            let mut child = lock(&self.child);
+            drop(child.stdin.take());
+            signal(&mut child, Signal::TERM);
+        }
+        if self.wait(GRACE).is_none() {
+            kill(&mut lock(&self.child));
+        }
+    }
+
+    /// The last of what it said on standard error, as one line; empty when it said nothing.
+    pub(crate) fn last_words(&self) -> String {
+        let kept = lock(&self.stderr);
+        let words: Vec<&str> = kept.iter().map(|line| line.trim()).collect();
+        words.join(" | ")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ending(ExitStatus);
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.code(), self.0.signal()) {
+            (Some(code), _) => write!(f, "exit code {code}"),
+            (None, Some(signal)) => write!(f, "signal {signal}"),
+            (None, None) => f.write_str("unknown status"),
+        }
+    }
+}
+
+trait SendLine {
+    fn send_line(&self, line: String) -> bool;
+}
+
+impl SendLine for Sender<String> {
+    /// False when nobody listens any more.
+    fn send_line(&self, line: String) -> bool {
+        self.send(line).is_ok()
+    }
+}
+
+/// Reads a pipe to its end in a thread of its own, so that the child never blocks on a full one.
+fn read_lines(
+    pipe: impl Read + Send + 'static,
+    mut keep: impl FnMut(String) -> bool + Send + 'static,
+) {
+    thread::spawn(move || {
+        let mut reader = BufReader::new(pipe);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match reader
+                .by_ref()
+                .take(LONGEST_LINE)
+                .read_until(b'\n', &mut line)
+            {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {
+                    let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+                    if !keep(text) {
+                        return;
+                    }
+                }
+            }
+        }
+    });
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A poisoned lock still guards a usable child; on the way out of a panic it must be ended.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn signal(child: &mut Child, signal: Signal) {
+    // Only while it has not been waited for: until then the id is its own.
+    if matches!(child.try_wait(), Ok(None)) {
+        // It may end at this very moment; then there is nothing left to do.
+        let _ = kill_process(Pid::from_child(child), signal);
+    }
+}
+
+fn kill(child: &mut Child) {
+    // Fails only if it has already been waited for.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Children alive, for the ways out that run no destructor (panic=abort, second Ctrl-C).
+static CHILDREN: Mutex<Vec<Weak<Mutex<Child>>>> = Mutex::new(Vec::new());
+
+fn register(child: &Arc<Mutex<Child>>) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let earlier = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            earlier(panic);
+            kill_all();
+        }));
+    });
+    let mut children = lock(&CHILDREN);
+    children.retain(|child| child.strong_count() > 0);
+    children.push(Arc::downgrade(child));
+}
+
+/// Kills every child at once.
+pub(crate) fn kill_all() {
+    // try_lock: a panic while the list is held must not wait for itself.
+    let Ok(children) = CHILDREN.try_lock() else {
+        return;
+    };
+    for child in children.iter().filter_map(Weak::upgrade) {
+        if let Ok(mut child) = child.try_lock() {
+            kill(&mut child);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Which process may use which cores.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io;
+use std::process::{Child, Command};
+use std::thread;
+
+use anyhow::{Context as _, bail};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Some cores, at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cpus(BTreeSet<usize>);
+
+impl Cpus {
+    /// Starts a process that is held to these cores, as are all its threads.
+    ///
+    /// The mask is inherited: a thread that only exists for this takes it on and starts the
+    /// process. So there is no moment at which the child runs elsewhere, no other program
+    /// (`taskset`) is needed, and no code runs between `fork` and `exec`.
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        let mut mask = CpuSet::new();
+        for &cpu in &self.0 {
+            mask.set(cpu);
+        }
+        thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    sched_setaffinity(None, &mask)?;
+                    command.spawn()
+                })
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
+        })
+    }
+}
+
+/// As Linux writes lists of cores: `0-2,5`.
+impl fmt::Display for Cpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0.iter().copied().peekable();
+        let mut separator = "";
+        while let Some(first) = rest.next() {
+            let mut last = first;
+            while let Some(next) = rest.next_if_eq(&(last + 1)) {
+                last = next;
+            }
+            if first == last {
+                write!(f, "{separator}{first}")?;
+            } else {
+                write!(f, "{separator}{first}-{last}")?;
+            }
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+/// The cores of the server and of the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CpuPlan {
+    pub(crate) server: Cpus,
+    pub(crate) client: Cpus,
+    /// What the user should know about this choice.
+    pub(crate) caveat: Option<String>,
+}
+
+impl CpuPlan {
+    /// One core for the server: the one asked for, else the last (the first ones serve most
+    /// interrupts). The client has the others, except the hardware threads that share the
+    /// server's core, as long as something is left.
+    pub(crate) fn choose(server: Option<usize>) -> anyhow::Result<Self> {
+        let mask = sched_getaffinity(None).context("cannot learn which cores may be used")?;
+        let allowed = (0..CpuSet::MAX_CPU)
+            .filter(|&cpu| mask.is_set(cpu))
+            .collect();
+        Self::among(&allowed, server, &siblings)
+    }
+
+    fn among(
+        allowed: &BTreeSet<usize>,
+        server: Option<usize>,
+        siblings: &dyn Fn(usize) -> BTreeSet<usize>,
+    ) -> anyhow::Result<Self> {
+        let Some(&last) = allowed.last() else {
+            bail!("this process may run on no core");
+        };
+        let server = server.unwrap_or(last);
+        if !allowed.contains(&server) {
+            bail!(
+                "--server-cpu {server}: this process may use core {} only",
+                Cpus(allowed.clone())
+            );
+        }
+        let others: BTreeSet<usize> = allowed
+            .iter()
+            .copied()
+            .filter(|&cpu| cpu != server)
+            .collect();
+        let apart: BTreeSet<usize> = &others - &siblings(server);
+        let (client, caveat) = if !apart.is_empty() {
+            (apart, None)
+        } else if !others.is_empty() {
+            let caveat = "server and client share a physical core: figures are pessimistic";
+            (others, Some(caveat))
+        } else {
+            let caveat = "one core for server and client: figures show scheduling as much as work";
+            (allowed.clone(), Some(caveat))
+        };
+        Ok(Self {
+            server: Cpus(BTreeSet::from([server])),
+            client: Cpus(client),
+            caveat: caveat.map(str::to_owned),
+        })
+    }
+}
+
+/// The hardware threads of the same physical core; empty where the kernel does not say.
+fn siblings(cpu: usize) -> BTreeSet<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    std::fs::read_to_string(path).map_or_else(|_| BTreeSet::new(), |text| parse_list(&text))
+}
+
+/// `0-2,5`; what is not understood is left out.
+fn parse_list(text: &str) -> BTreeSet<usize> {
+    text.trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.trim().parse::<usize>().ok()?..=last.trim().parse().ok()?)
+        })
+        .flatten()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(cpus: &str, server: Option<usize>, smt: bool) -> anyhow::Result<CpuPlan> {
+        let pairs = move |cpu: usize| match smt {
+            true => BTreeSet::from([cpu & !1, cpu | 1]),
+            false => BTreeSet::from([cpu]),
+        };
+        CpuPlan::among(&parse_list(cpus), server, &pairs)
+    }
+
+    #[test]
+    fn server_gets_the_last_core_and_client_the_others() {
+        let plan = plan("0-3", None, false).expect("four cores");
+        assert_eq!(
+            (plan.server.to_string(), plan.client.to_string()),
+            ("3".into(), "0-2".into())
+        );
+        assert_eq!(plan.caveat, None);
+    }
+
+    #[test]
+    fn client_keeps_off_the_servers_sibling_while_it_can() {
+        let four = plan("0-3", Some(0), true).expect("four cores");
+        assert_eq!(four.client.to_string(), "2-3");
+        let two = plan("0-1", None, true).expect("two cores");
+        assert_eq!(two.client.to_string(), "0");
+        assert!(two.caveat.is_some());
+    }
+
+    #[test]
+    fn one_core_is_shared_and_said_so() {
+        let plan = plan("5", None, false).expect("one core");
+        assert_eq!(
+            (plan.server.to_string(), plan.client.to_string()),
+            ("5".into(), "5".into())
+        );
+        assert!(plan.caveat.is_some());
+    }
+
+    #[test]
+    fn a_core_that_is_not_ours_is_refused_with_those_that_are() {
+        let error = plan("0-1,4", Some(9), false)
+            .expect_err("no core 9")
+            .to_string();
+        assert!(error.contains("0-1,4"), "{error}");
+    }
+}

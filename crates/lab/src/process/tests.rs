@@ -1,0 +1,77 @@
+use super::*;
+
+fn shell(script: &str) -> Process {
+    let cpus = CpuPlan::choose(None).expect("some core").client;
+    let nothing: [(&'static str, String); 0] = [];
+    Process::spawn(Path::new("/bin/sh"), ["-c", script], nothing, &cpus).expect("a shell")
+}
+
+const SOON: Duration = Duration::from_secs(10);
+
+#[test]
+fn lines_arrive_and_then_the_end() {
+    let process = shell("echo one; echo two; exit 3");
+    assert_eq!(process.output(SOON), Output::Line("one".into()));
+    assert_eq!(process.output(SOON), Output::Line("two".into()));
+    assert_eq!(process.output(SOON), Output::End);
+    assert_eq!(
+        process.wait(SOON).expect("ended").to_string(),
+        "exit code 3"
+    );
+}
+
+#[test]
+fn silence_is_bounded() {
+    let process = shell("sleep 60");
+    assert_eq!(process.output(Duration::from_millis(20)), Output::Silence);
+}
+
+#[test]
+fn one_that_ignores_the_request_is_killed() {
+    let process = shell("trap '' TERM; echo up; while :; do sleep 1; done");
+    assert_eq!(process.output(SOON), Output::Line("up".into()));
+    process.end();
+    assert_eq!(process.ended().expect("killed").to_string(), "signal 9");
+}
+
+#[test]
+fn dropping_ends_it() {
+    let process = shell("echo up; exec sleep 60");
+    assert_eq!(process.output(SOON), Output::Line("up".into()));
+    let proc = format!("/proc/{}", process.id());
+    drop(process);
+    assert!(!Path::new(&proc).exists());
+}
+
+#[test]
+fn it_runs_where_it_was_held_to() {
+    let plan = CpuPlan::choose(None).expect("some core");
+    let nothing: [(&'static str, String); 0] = [];
+    let script = "grep Cpus_allowed_list /proc/self/status";
+    let process = Process::spawn(Path::new("/bin/sh"), ["-c", script], nothing, &plan.server)
+        .expect("a shell");
+    let Output::Line(line) = process.output(SOON) else {
+        panic!("the shell says something");
+    };
+    assert_eq!(line, format!("Cpus_allowed_list:\t{}", plan.server));
+}
+
+#[test]
+fn its_last_words_are_kept() {
+    let process = shell("echo one >&2; echo two >&2");
+    process.wait(SOON);
+    let deadline = Instant::now() + SOON;
+    while process.last_words() != "one | two" && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(process.last_words(), "one | two");
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    let cpus = CpuPlan::choose(None).expect("some core").client;
+    let nothing: [(&'static str, String); 0] = [];
+    let error = Process::spawn(Path::new("/nowhere/peer"), ["x"], nothing, &cpus)
+        .expect_err("there is none");
+    assert!(format!("{error:#}").contains("/nowhere/peer"), "{error:#}");
+}

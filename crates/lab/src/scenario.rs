@@ -1,0 +1,148 @@
+//! What every scenario is made of. A scenario says *what* is to be run and runs one step of it;
+//! the [session](crate::session) does the rest in the same way for all: order, time left, results,
+//! Ctrl-C, resuming.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::record::{Baseline, Cell, Failure, MachineLoad, Measured};
+use crate::stop::Stop;
+
+/// A family of measurements, such as the GUTI evaluation.
+pub(crate) trait Scenario {
+    /// As in the records: `guti`.
+    fn name(&self) -> &'static str;
+
+    /// Everything to be run, in order.
+    fn plan(&self) -> Plan;
+
+    /// Whether the user named what has holes: then a hole is a failure of the command.
+    fn holes_are_failures(&self) -> bool;
+
+    /// Every option, given or resolved, for the records.
+    fn options(&self) -> Map<String, Value>;
+
+    /// Measures the network alone, with the same pinning.
+    fn baseline(&mut self, stop: &Stop) -> Result<Baseline, Failure>;
+
+    /// Runs one step. When the user asks to stop, it comes back soon, with what it has.
+    fn run(&mut self, step: &Step, stop: &Stop) -> Outcome;
+}
+
+/// One run to come.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) cell: Cell,
+    /// From 1.
+    pub(crate) repetition: u32,
+    pub(crate) length: Length,
+    /// How long it will take in all, with starting, warm-up and ending.
+    pub(crate) expected: Duration,
+    /// Why it cannot be run, where that is known beforehand: it becomes a failed record at once,
+    /// so that the report shows the hole.
+    pub(crate) hole: Option<Failure>,
+}
+
+/// When a run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// After a time that may be shortened when the series falls behind its budget.
+    Window(Duration),
+    /// After exactly this time.
+    Fixed(Duration),
+    /// After so many requests.
+    Requests(u64),
+}
+
+/// Steps that take turns on one cell: a series. The network baseline is measured before it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Turn {
+    /// For the progress line.
+    pub(crate) title: String,
+    pub(crate) steps: Vec<Step>,
+    /// Time for the baseline.
+    pub(crate) overhead: Duration,
+}
+
+/// All turns of a session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) turns: Vec<Turn>,
+    /// The time that the session promises to keep to, where it does.
+    pub(crate) budget: Option<Duration>,
+    /// What the user should know: what was thinned, what will take longer.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Plan {
+    /// How long it will take.
+    pub(crate) fn expected(&self) -> Duration {
+        self.turns.iter().map(Turn::expected).sum()
+    }
+
+    /// Runs to come.
+    pub(crate) fn steps(&self) -> usize {
+        self.turns.iter().map(|turn| turn.steps.len()).sum()
+    }
+
+    /// Leaves out what is there already.
+    pub(crate) fn skip(&mut self, done: &BTreeSet<(Cell, u32)>) {
+        for turn in &mut self.turns {
+            turn.steps
+                .retain(|step| !done.contains(&(step.cell.clone(), step.repetition)));
+        }
+        self.turns.retain(|turn| !turn.steps.is_empty());
+    }
+}
+
+impl Turn {
+    /// How long it will take.
+    pub(crate) fn expected(&self) -> Duration {
+        self.overhead
+            + self
+                .steps
+                .iter()
+                .map(|step| step.expected)
+                .sum::<Duration>()
+    }
+}
+
+/// What came of a step.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) result: Result<Figures, Failure>,
+    pub(crate) machine_load: Option<MachineLoad>,
+    /// The scenario's own figures.
+    pub(crate) extra: Map<String, Value>,
+    /// Of the programs and libraries under test.
+    pub(crate) versions: BTreeMap<String, String>,
+}
+
+/// What a step that did not fail has to show.
+#[derive(Debug)]
+pub(crate) enum Figures {
+    Complete(Box<Measured>),
+    /// Stopped by the user before its time.
+    Partial(Box<Measured>),
+    /// Stopped by the user before there was anything.
+    Nothing,
+}
+
+impl Outcome {
+    /// A step that failed before anything could be learnt.
+    pub(crate) fn failed(failure: Failure) -> Self {
+        Self::of(Err(failure))
+    }
+
+    /// A result with nothing beside it.
+    pub(crate) fn of(result: Result<Figures, Failure>) -> Self {
+        Self {
+            result,
+            machine_load: None,
+            extra: Map::new(),
+            versions: BTreeMap::new(),
+        }
+    }
+}
