@@ -1,0 +1,611 @@
+//! The session: octets and commands in, events and octets out.
+
+use super::callbacks;
+use super::cell::Cell;
+use super::outgoing::{Sink, Trailers, append_flat};
+use super::{Error, ErrorCode, Event, Field, Fields, Limits};
+use bytes::Bytes;
+use libnghttp2_sys as ffi;
+use std::fmt;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+
+/// Which end of the connection a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
+pub enum Role {
+    /// It opens streams.
+    Client,
+    /// It answers them.
+    Server,
+}
+
+/// One end of one HTTP/2 connection.
+///
+/// After a fatal [`Error`] only dropping it makes sense; everything else returns errors.
+pub struct Session {
+    raw: NonNull<ffi::nghttp2_session>,
+    /// From `Box::into_raw`; callbacks use the same pointer. No reference to it is held across a
+    /// call into the library.
+    cell: NonNull<Cell>,
+    role: Role,
+}
+
+// SAFETY: a session and its cell are reached only through this value; the library keeps no state
+// of threads.
+unsafe impl Send for Session {}
+
+impl Session {
+    /// A session that has its SETTINGS (and, as a client, the preface) to send.
+    ///
+    /// # Errors
+    /// When memory is out or a limit is outside what HTTP/2 allows.
+    pub fn new(role: Role, limits: &Limits) -> Result<Self, Error> {
+        let cell = Box::into_raw(Box::new(Cell::new(limits.max_header_list)));
+        // SAFETY: from `Box::into_raw`, so not null.
+        let cell = unsafe { NonNull::new_unchecked(cell) };
+        // SAFETY: the cell stays where it is until `Drop`, after the session is deleted.
+        let raw = match unsafe { open(role, limits, cell) } {
+            Ok(raw) => raw,
+            Err(error) => {
+                // SAFETY: no session has the pointer: the box is ours again.
+                drop(unsafe { Box::from_raw(cell.as_ptr()) });
+                return Err(error);
+            }
+        };
+        let session = Self { raw, cell, role };
+        session.submit_settings(limits)?;
+        Ok(session)
+    }
+
+    /// Which end it is.
+    #[must_use]
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Takes octets that came; all of them. Events are then waiting in
+    /// [`next_event`](Self::next_event); those of earlier octets must have been taken.
+    ///
+    /// # Errors
+    /// When the connection can only be closed. What is a connection error in HTTP/2's sense is
+    /// none here: the session queues GOAWAY and ignores the rest, see
+    /// [`terminated`](Self::terminated).
+    pub fn receive(&mut self, octets: &[u8]) -> Result<(), Error> {
+        self.with_cell(|cell| {
+            cell.forget_fields();
+            cell.input = (octets.as_ptr() as usize, octets.len());
+        });
+        let mut rest = octets;
+        while !rest.is_empty() {
+            // SAFETY: the session is live, `rest` valid for its length, and no reference to the
+            // cell lives.
+            let taken = Error::check_length(unsafe {
+                ffi::nghttp2_session_mem_recv2(self.raw.as_ptr(), rest.as_ptr(), rest.len())
+            })?;
+            if taken == 0 {
+                return Err(Error::INTERNAL);
+            }
+            rest = rest.get(taken..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// The next event.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.with_cell(|cell| cell.events.pop_front())
+    }
+
+    /// The fields of a header section; valid until octets are received again.
+    #[must_use]
+    pub fn fields(&self, section: Range<usize>) -> Fields<'_> {
+        Fields(self.cell().fields.get(section).unwrap_or_default())
+    }
+
+    /// Writes what is to be sent, until nothing is left or the sink's budget is used up; says
+    /// whether it wrote anything.
+    ///
+    /// # Errors
+    /// When the connection can only be closed.
+    pub fn send(&mut self, sink: &mut dyn Sink) -> Result<bool, Error> {
+        // SAFETY: only the lifetime is forgotten. `Registered` clears the pointer before this
+        // function, and with it the borrow, ends.
+        let sink: NonNull<dyn Sink> =
+            unsafe { std::mem::transmute::<NonNull<dyn Sink + '_>, _>(NonNull::from(sink)) };
+        self.with_cell(|cell| {
+            cell.sink = Some(sink);
+            cell.wrote = false;
+        });
+        let registered = Registered(self);
+        loop {
+            // SAFETY: the reference ends with the statement; the library is not in it.
+            if unsafe { sink.as_ref() }.budget() == 0 {
+                break;
+            }
+            let mut start = ptr::null();
+            // SAFETY: the session is live and no reference to the cell or the sink lives.
+            let length = Error::check_length(unsafe {
+                ffi::nghttp2_session_mem_send2(registered.0.raw.as_ptr(), &raw mut start)
+            })?;
+            if length == 0 {
+                break;
+            }
+            // SAFETY: the library's buffer is valid until it is called again; the sink, borrowed
+            // for this statement, cannot call it.
+            unsafe { (*sink.as_ptr()).put(std::slice::from_raw_parts(start, length)) };
+            registered.0.with_cell(|cell| cell.wrote = true);
+        }
+        Ok(registered.0.cell().wrote)
+    }
+
+    /// Opens a stream; gives its number. With `has_body` a body follows by
+    /// [`push`](Self::push) and [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// When stream numbers are used up (nothing is sent then) or the session is broken.
+    pub fn request(&mut self, fields: &[Field<'_>], has_body: bool) -> Result<u32, Error> {
+        let provider = body_provider();
+        // SAFETY: the session is live; the library copies fields that are not static and the
+        // provider; it does not call back here.
+        let stream = Error::check(unsafe {
+            ffi::nghttp2_submit_request2(
+                self.raw.as_ptr(),
+                ptr::null(),
+                Field::as_raw(fields),
+                fields.len(),
+                if has_body {
+                    &raw const provider
+                } else {
+                    ptr::null()
+                },
+                ptr::null_mut(),
+            )
+        })?;
+        let stream = stream.cast_unsigned();
+        if has_body {
+            self.expect_body(stream);
+        }
+        Ok(stream)
+    }
+
+    /// Answers a stream, once. `has_body` as for [`request`](Self::request).
+    ///
+    /// # Errors
+    /// When the stream cannot be answered or the session is broken.
+    pub fn answer(
+        &mut self,
+        stream: u32,
+        fields: &[Field<'_>],
+        has_body: bool,
+    ) -> Result<(), Error> {
+        let provider = body_provider();
+        // SAFETY: as in `request`.
+        Error::check(unsafe {
+            ffi::nghttp2_submit_response2(
+                self.raw.as_ptr(),
+                stream.cast_signed(),
+                Field::as_raw(fields),
+                fields.len(),
+                if has_body {
+                    &raw const provider
+                } else {
+                    ptr::null()
+                },
+            )
+        })?;
+        if has_body {
+            self.expect_body(stream);
+        }
+        Ok(())
+    }
+
+    /// Adds to a stream's body: `inline` (see [`super::INLINE_PIECE`]), then `shared`. Nothing
+    /// happens when the stream is gone or its body finished.
+    pub fn push(&mut self, stream: u32, inline: &[u8], shared: Bytes) {
+        let deferred = self.with_cell(|cell| {
+            let Some(outgoing) = cell.outgoing.get_mut(&stream) else {
+                return false;
+            };
+            if outgoing.finished {
+                return false;
+            }
+            cell.queued += inline.len() + shared.len();
+            outgoing.push(inline, shared);
+            std::mem::take(&mut outgoing.deferred)
+        });
+        if deferred {
+            self.resume(stream);
+        }
+    }
+
+    /// Ends a stream's body.
+    pub fn finish(&mut self, stream: u32) {
+        self.finish_with(stream, Trailers::None);
+    }
+
+    /// Ends a stream's body; these fields follow.
+    pub fn finish_with_fixed_trailers(&mut self, stream: u32, fields: &'static [Field<'static>]) {
+        self.finish_with(stream, Trailers::Fixed(fields));
+    }
+
+    /// Ends a stream's body; these fields follow.
+    ///
+    /// # Errors
+    /// When a name is longer than 255 octets or a value than 2^24 - 1; nothing is done then.
+    pub fn finish_with_trailers<'f>(
+        &mut self,
+        stream: u32,
+        fields: impl IntoIterator<Item = (&'f [u8], &'f [u8])>,
+    ) -> Result<(), Error> {
+        let mut block = Vec::new();
+        for (name, value) in fields {
+            if !append_flat(&mut block, name, value) {
+                return Err(Error::INVALID);
+            }
+        }
+        self.finish_with(stream, Trailers::Block(block));
+        Ok(())
+    }
+
+    fn finish_with(&mut self, stream: u32, trailers: Trailers) {
+        let deferred = self.with_cell(|cell| {
+            let Some(outgoing) = cell.outgoing.get_mut(&stream) else {
+                return false;
+            };
+            if outgoing.finished {
+                return false;
+            }
+            outgoing.finished = true;
+            outgoing.trailers = trailers;
+            std::mem::take(&mut outgoing.deferred)
+        });
+        if deferred {
+            self.resume(stream);
+        }
+    }
+
+    /// Ends a stream at once, both ways. [`Event::Closed`] follows when that is sent.
+    pub fn reset(&mut self, stream: u32, code: ErrorCode) {
+        // SAFETY: the session is live; submitting does not call back. It fails only when memory is
+        // out, which the next `send` reports.
+        unsafe {
+            ffi::nghttp2_submit_rst_stream(
+                self.raw.as_ptr(),
+                ffi::NGHTTP2_FLAG_NONE as u8,
+                stream.cast_signed(),
+                code.0,
+            );
+        }
+    }
+
+    /// The stream's octets are used: its peer may send as many more on it.
+    pub fn consume_stream(&mut self, stream: u32, octets: usize) {
+        // SAFETY: as in `reset`; an unknown stream is ignored.
+        unsafe {
+            ffi::nghttp2_session_consume_stream(self.raw.as_ptr(), stream.cast_signed(), octets);
+        }
+    }
+
+    /// The connection's octets are used: the peer may send as many more on any stream.
+    pub fn consume_connection(&mut self, octets: usize) {
+        // SAFETY: as in `reset`.
+        unsafe {
+            ffi::nghttp2_session_consume_connection(self.raw.as_ptr(), octets);
+        }
+    }
+
+    /// Asks for a [`Event::Pong`].
+    pub fn ping(&mut self) {
+        // SAFETY: as in `reset`; a null payload is sent as zeros.
+        unsafe {
+            ffi::nghttp2_submit_ping(self.raw.as_ptr(), ffi::NGHTTP2_FLAG_NONE as u8, ptr::null());
+        }
+    }
+
+    /// Server: tells that no more streams will be taken soon; those on the way still are.
+    pub fn shutdown_notice(&mut self) {
+        // SAFETY: as in `reset`.
+        unsafe {
+            ffi::nghttp2_submit_shutdown_notice(self.raw.as_ptr());
+        }
+    }
+
+    /// Tells that no more streams are taken; those that came go on.
+    pub fn go_away(&mut self, code: ErrorCode) {
+        // SAFETY: as in `reset`.
+        unsafe {
+            let last = ffi::nghttp2_session_get_last_proc_stream_id(self.raw.as_ptr());
+            ffi::nghttp2_submit_goaway(
+                self.raw.as_ptr(),
+                ffi::NGHTTP2_FLAG_NONE as u8,
+                last,
+                code.0,
+                ptr::null(),
+                0,
+            );
+        }
+    }
+
+    /// Octets the peer lets this side send on the stream now; those queued are not subtracted.
+    /// A stream that is not open yet has what a new one would.
+    #[must_use]
+    pub fn credit(&self, stream: u32) -> usize {
+        // SAFETY: the session is live; these only read.
+        let (connection, stream) = unsafe {
+            let raw = self.raw.as_ptr();
+            let window =
+                ffi::nghttp2_session_get_stream_remote_window_size(raw, stream.cast_signed());
+            let stream = if window < 0 {
+                ffi::nghttp2_session_get_remote_settings(
+                    raw,
+                    ffi::NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
+                )
+                .cast_signed()
+            } else {
+                window
+            };
+            (ffi::nghttp2_session_get_remote_window_size(raw), stream)
+        };
+        usize::try_from(connection.min(stream)).unwrap_or(0)
+    }
+
+    /// Octets of this stream's body that wait to be sent.
+    #[must_use]
+    pub fn queued(&self, stream: u32) -> usize {
+        self.cell()
+            .outgoing
+            .get(&stream)
+            .map_or(0, |body| body.queued)
+    }
+
+    /// Octets of all bodies that wait to be sent.
+    #[must_use]
+    pub fn queued_total(&self) -> usize {
+        self.cell().queued
+    }
+
+    /// Frames without bodies that wait to be sent.
+    #[must_use]
+    pub fn queued_frames(&self) -> usize {
+        // SAFETY: the session is live; this only reads.
+        unsafe { ffi::nghttp2_session_get_outbound_queue_size(self.raw.as_ptr()) }
+    }
+
+    /// Streams the peer lets this side have open at once.
+    #[must_use]
+    pub fn peer_max_streams(&self) -> u32 {
+        // SAFETY: the session is live; this only reads.
+        unsafe {
+            ffi::nghttp2_session_get_remote_settings(
+                self.raw.as_ptr(),
+                ffi::NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+            )
+        }
+    }
+
+    /// Whether octets are still wanted from the peer.
+    #[must_use]
+    pub fn wants_read(&self) -> bool {
+        // SAFETY: the session is live; this only reads.
+        unsafe { ffi::nghttp2_session_want_read(self.raw.as_ptr()) != 0 }
+    }
+
+    /// Whether something waits to be sent (and may be: credit is given).
+    #[must_use]
+    pub fn wants_write(&self) -> bool {
+        // SAFETY: the session is live; this only reads.
+        unsafe { ffi::nghttp2_session_want_write(self.raw.as_ptr()) != 0 }
+    }
+
+    /// The error that this side's GOAWAY named, once it was written to a sink: the connection is
+    /// to be closed when the sink is empty. Graceful GOAWAYs do not count.
+    #[must_use]
+    pub fn terminated(&self) -> Option<ErrorCode> {
+        self.cell()
+            .sent_goaway
+            .filter(|code| *code != ErrorCode::NO_ERROR)
+    }
+
+    fn resume(&mut self, stream: u32) {
+        // SAFETY: as in `reset`; a stream without a deferred body is ignored.
+        unsafe {
+            ffi::nghttp2_session_resume_data(self.raw.as_ptr(), stream.cast_signed());
+        }
+    }
+
+    fn expect_body(&mut self, stream: u32) {
+        self.with_cell(|cell| {
+            let outgoing = cell.spare.pop().unwrap_or_default();
+            cell.outgoing.insert(stream, outgoing);
+        });
+    }
+
+    fn submit_settings(&self, limits: &Limits) -> Result<(), Error> {
+        let entry = |id: ffi::nghttp2_settings_id, value| ffi::nghttp2_settings_entry {
+            settings_id: id as i32,
+            value,
+        };
+        let mut entries = vec![
+            entry(
+                ffi::NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
+                limits.stream_window,
+            ),
+            entry(
+                ffi::NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+                limits.max_streams,
+            ),
+            entry(ffi::NGHTTP2_SETTINGS_MAX_FRAME_SIZE, limits.max_frame),
+            entry(
+                ffi::NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
+                limits.max_header_list,
+            ),
+        ];
+        if self.role == Role::Client {
+            entries.push(entry(ffi::NGHTTP2_SETTINGS_ENABLE_PUSH, 0));
+        }
+        let window = i32::try_from(limits.connection_window).map_err(|_| Error::INVALID)?;
+        // SAFETY: the session is live; the library copies the entries and does not call back.
+        unsafe {
+            let raw = self.raw.as_ptr();
+            Error::check(ffi::nghttp2_submit_settings(
+                raw,
+                ffi::NGHTTP2_FLAG_NONE as u8,
+                entries.as_ptr(),
+                entries.len(),
+            ))?;
+            Error::check(ffi::nghttp2_session_set_local_window_size(
+                raw,
+                ffi::NGHTTP2_FLAG_NONE as u8,
+                0,
+                window,
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Borrows the cell for a few lines that cannot call the library.
+    fn with_cell<R>(&mut self, body: impl FnOnce(&mut Cell) -> R) -> R {
+        // SAFETY: the cell lives as long as `self`, which is borrowed alone; the closures of this
+        // module do not call the library, so no second reference exists.
+        body(unsafe { &mut *self.cell.as_ptr() })
+    }
+
+    fn cell(&self) -> &Cell {
+        // SAFETY: the cell lives as long as `self`, and only methods that borrow `self` alone
+        // change it or call what changes it.
+        unsafe { self.cell.as_ref() }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: both were made by `new` and are used by nobody else; the session, which holds
+        // the cell's pointer, goes first.
+        unsafe {
+            ffi::nghttp2_session_del(self.raw.as_ptr());
+            drop(Box::from_raw(self.cell.as_ptr()));
+        }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Takes the sink's pointer out of the cell however `send` ends.
+struct Registered<'a>(&'a mut Session);
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        self.0.with_cell(|cell| cell.sink = None);
+    }
+}
+
+fn body_provider() -> ffi::nghttp2_data_provider2 {
+    ffi::nghttp2_data_provider2 {
+        source: ffi::nghttp2_data_source {
+            ptr: ptr::null_mut(),
+        },
+        read_callback: Some(callbacks::read_data),
+    }
+}
+
+/// # Safety
+/// `cell` must stay valid, and be borrowed by nobody while the library is called, until the
+/// session is deleted.
+unsafe fn open(
+    role: Role,
+    limits: &Limits,
+    cell: NonNull<Cell>,
+) -> Result<NonNull<ffi::nghttp2_session>, Error> {
+    let mut calls = ptr::null_mut();
+    let mut option = ptr::null_mut();
+    let mut raw = ptr::null_mut();
+    // SAFETY: each object is made before it is used and deleted once; the session copies
+    // callbacks and options. The callbacks have the types the library declares.
+    let result = unsafe {
+        Error::check(ffi::nghttp2_session_callbacks_new(&raw mut calls))?;
+        if let Err(error) = Error::check(ffi::nghttp2_option_new(&raw mut option)) {
+            ffi::nghttp2_session_callbacks_del(calls);
+            return Err(error);
+        }
+        set_callbacks(calls);
+        set_options(option, limits);
+        let user = cell.as_ptr().cast();
+        let result = match role {
+            Role::Client => ffi::nghttp2_session_client_new2(&raw mut raw, calls, user, option),
+            Role::Server => ffi::nghttp2_session_server_new2(&raw mut raw, calls, user, option),
+        };
+        ffi::nghttp2_option_del(option);
+        ffi::nghttp2_session_callbacks_del(calls);
+        result
+    };
+    Error::check(result)?;
+    NonNull::new(raw).ok_or(Error::INTERNAL)
+}
+
+/// # Safety
+/// `calls` is live.
+unsafe fn set_callbacks(calls: *mut ffi::nghttp2_session_callbacks) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        ffi::nghttp2_session_callbacks_set_on_begin_headers_callback(
+            calls,
+            Some(callbacks::on_begin_headers),
+        );
+        ffi::nghttp2_session_callbacks_set_on_header_callback(calls, Some(callbacks::on_header));
+        ffi::nghttp2_session_callbacks_set_on_frame_recv_callback(
+            calls,
+            Some(callbacks::on_frame_recv),
+        );
+        ffi::nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
+            calls,
+            Some(callbacks::on_data_chunk),
+        );
+        ffi::nghttp2_session_callbacks_set_on_stream_close_callback(
+            calls,
+            Some(callbacks::on_stream_close),
+        );
+        ffi::nghttp2_session_callbacks_set_on_frame_send_callback(
+            calls,
+            Some(callbacks::on_frame_send),
+        );
+        ffi::nghttp2_session_callbacks_set_on_frame_not_send_callback(
+            calls,
+            Some(callbacks::on_frame_not_send),
+        );
+        ffi::nghttp2_session_callbacks_set_data_source_read_length_callback2(
+            calls,
+            Some(callbacks::read_length),
+        );
+        ffi::nghttp2_session_callbacks_set_send_data_callback(calls, Some(callbacks::send_data));
+    }
+}
+
+/// # Safety
+/// `option` is live.
+unsafe fn set_options(option: *mut ffi::nghttp2_option, limits: &Limits) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        // Credit goes back when the application says so, not when octets arrive.
+        ffi::nghttp2_option_set_no_auto_window_update(option, 1);
+        // Closed streams are kept only for priorities, which nobody uses here.
+        ffi::nghttp2_option_set_no_closed_streams(option, 1);
+        ffi::nghttp2_option_set_max_continuations(option, limits.max_continuations);
+        ffi::nghttp2_option_set_max_outbound_ack(option, limits.max_outbound_acks);
+        ffi::nghttp2_option_set_max_settings(option, limits.max_settings);
+        ffi::nghttp2_option_set_max_send_header_block_length(option, MAX_SEND_HEADER_BLOCK);
+        let (burst, rate) = limits.stream_resets;
+        ffi::nghttp2_option_set_stream_reset_rate_limit(option, burst, rate);
+        let (burst, rate) = limits.glitches;
+        ffi::nghttp2_option_set_glitch_rate_limit(option, burst, rate);
+    }
+}
+
+/// The longest header section this side sends, octets: as the library's default, named here
+/// because callers' headers meet it.
+const MAX_SEND_HEADER_BLOCK: usize = 64 << 10;
