@@ -81,7 +81,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_enum, default_value_t = Profile::Quick)]
     pub(crate) profile: Profile,
     /// Repetitions of each cell, the adapters taking turns [default: as the profile says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
     /// Where the results go [default: out/<scenario>-<time>]
     #[arg(long, value_name = "DIR")]
@@ -89,6 +89,10 @@ pub(crate) struct CommonArgs {
     /// Go on with a result that was stopped, with its own options
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "profile", "repeat"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Seconds to wait for a process that says nothing beyond what is planned, before it is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 15,
+          value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) patience: u64,
     /// Core of the server process; the client gets the others [default: the last]
     #[arg(long, value_name = "CPU")]
     pub(crate) server_cpu: Option<usize>,
@@ -117,11 +121,11 @@ pub(crate) struct GutiArgs {
     )]
     pub(crate) adapter: Vec<String>,
     /// Clients at the same time
-    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_delimiter = ',', conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) clients: Vec<u32>,
     /// Payload of request and answer; k = 1000
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', conflicts_with = "resume",
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_delimiter = ',', conflicts_with = "resume",
           value_parser = units::bytes)]
     pub(crate) payload: Vec<u64>,
     /// Requests as fast as answers come, or at a rate [default: both in the profile's own grid;
@@ -129,7 +133,7 @@ pub(crate) struct GutiArgs {
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) mode: Vec<ModeArg>,
     /// Requests a second of all clients together; max means no-rate
-    #[arg(long, value_name = "RATE|max", value_delimiter = ',', conflicts_with = "resume",
+    #[arg(long, value_name = "RATE|max", allow_negative_numbers = true, value_delimiter = ',', conflicts_with = "resume",
           value_parser = units::rate)]
     pub(crate) rate: Vec<Rate>,
     /// A connection for each client, or one for all

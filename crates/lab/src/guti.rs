@@ -61,7 +61,7 @@ impl Guti {
                 server_cpu: args.common.server_cpu,
                 listen: args.listen.clone(),
             },
-            args.peers.peers_dir.as_deref(),
+            args,
         )
     }
 
@@ -76,12 +76,12 @@ impl Guti {
         let request = last.options.get(REQUEST).cloned().unwrap_or(Value::Null);
         let request = serde_json::from_value(request)
             .with_context(|| format!("{} does not say how it was started", dir.display()))?;
-        Self::of(request, args.peers.peers_dir.as_deref())
+        Self::of(request, args)
     }
 
-    fn of(mut request: Request, peers_dir: Option<&Path>) -> anyhow::Result<Self> {
+    fn of(mut request: Request, args: &GutiArgs) -> anyhow::Result<Self> {
         request.check()?;
-        let peers = Peers::find(peers_dir)?;
+        let peers = Peers::find(args.peers.peers_dir.as_deref())?;
         let cpus = CpuPlan::choose(request.server_cpu)?;
         let catalog = Catalog::ask(&peers, &cpus.client)?;
         let subjects = catalog.subjects(&request.adapters)?;
@@ -114,6 +114,7 @@ impl Guti {
                 cpus,
                 listen: request.listen.clone(),
                 warmup: spec.warmup,
+                patience: Duration::from_secs(args.common.patience),
             },
             baseline_window: spec.baseline,
             has_baseline: catalog.has_baseline(),

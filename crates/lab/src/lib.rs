@@ -26,6 +26,7 @@ mod machine;
 mod process;
 mod progress;
 pub mod record;
+pub mod report;
 pub mod results;
 mod run;
 mod scenario;
@@ -67,8 +68,17 @@ pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The one place that knows of the report.
+/// Prints the figures and makes the page.
 fn write_report(dir: &Path) -> anyhow::Result<()> {
-    summary::print(&results::read(dir)?);
+    let records = results::read(dir)?;
+    if records.is_empty() {
+        anyhow::bail!(
+            "{} holds no run yet: there is nothing to report on",
+            dir.display()
+        );
+    }
+    summary::print(&records);
+    let page = report::write(dir)?;
+    println!("\nreport: {}", page.display());
     Ok(())
 }

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 pub(crate) use pin::{CpuPlan, Cpus};
 
@@ -238,6 +238,10 @@ fn signal(child: &mut Child, signal: Signal) {
 }
 
 fn kill(child: &mut Child) {
+    // With whatever it has started: a script's children do not end with the script.
+    if matches!(child.try_wait(), Ok(None)) {
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    }
     // Fails only if it has already been waited for.
     let _ = child.kill();
     let _ = child.wait();

@@ -62,7 +62,11 @@ fn scenario_run(
     let begun = Instant::now();
     let tally = session::run(scenario, plan, &dir, &stop, &mut progress)?;
     eprintln!("{}", closing(&tally, begun, &dir));
-    crate::write_report(&dir)?;
+    if results::read(&dir)?.is_empty() {
+        eprintln!("no run came to a result: there is nothing to report on");
+    } else {
+        crate::write_report(&dir)?;
+    }
     Ok(exit_code(&tally, scenario.holes_are_failures()))
 }
 

@@ -15,12 +15,6 @@ use crate::stop::Stop;
 
 /// Between two looks at Ctrl-C and at the server's health.
 const LOOK: Duration = Duration::from_millis(100);
-/// For a server to listen; for a client to connect, with gRPC's own back-off in mind.
-const TO_START: Duration = Duration::from_secs(15);
-/// On top of the planned time, for the last answers and the result line.
-const TO_FINISH: Duration = Duration::from_secs(15);
-/// Without a sign of life, where the planned time is not known (progress comes each second).
-const STALL: Duration = Duration::from_secs(30);
 /// For what a stopped client has.
 const TO_STOP: Duration = Duration::from_secs(5);
 /// For a client to say what is wrong once its server is gone.
@@ -33,6 +27,9 @@ pub(super) struct Bench {
     pub(super) cpus: CpuPlan,
     pub(super) listen: String,
     pub(super) warmup: Duration,
+    /// For a server to listen and for a client to connect; for the last answers on top of the
+    /// planned time; between two signs of life (one a second) where no time is planned.
+    pub(super) patience: Duration,
 }
 
 /// A run that came to a result.
@@ -67,12 +64,12 @@ impl Bench {
         stop: &Stop,
     ) -> Result<Raw, NoResult> {
         let server = self.start_server(subject)?;
-        let ready = await_ready(&server, stop)?;
+        let ready = await_ready(&server, self.patience, stop)?;
         let watch = LoadWatch::begin();
         let ours = || process_cpu(server.id()) + process_cpu(std::process::id());
         let ours_before = ours();
         let client = self.start_client(subject, cell, length, &ready, &server)?;
-        let result = Conversation::new(&client, &server, stop, self.warmup, length).result()?;
+        let result = self.converse(&client, &server, length, stop).result()?;
         let used = (ours() + process_cpu(client.id())).saturating_sub(ours_before);
         Ok(Raw {
             result,
@@ -131,6 +128,27 @@ impl Bench {
         )
         .map_err(|error| not_started(&error))
     }
+
+    fn converse<'a>(
+        &'a self,
+        client: &'a Process,
+        server: &'a Process,
+        length: Length,
+        stop: &'a Stop,
+    ) -> Conversation<'a> {
+        Conversation {
+            client,
+            server,
+            stop,
+            bench: self,
+            length,
+            phase: "while connecting",
+            deadline: Instant::now() + self.patience,
+            allowed: self.patience,
+            interrupted: false,
+            server_gone: false,
+        }
+    }
 }
 
 fn not_started(error: &anyhow::Error) -> Failure {
@@ -141,8 +159,8 @@ fn not_started(error: &anyhow::Error) -> Failure {
     }
 }
 
-fn await_ready(server: &Process, stop: &Stop) -> Result<Ready, NoResult> {
-    let deadline = Instant::now() + TO_START;
+fn await_ready(server: &Process, patience: Duration, stop: &Stop) -> Result<Ready, NoResult> {
+    let deadline = Instant::now() + patience;
     loop {
         if stop.asked() {
             return Err(NoResult::Stopped);
@@ -167,7 +185,7 @@ fn await_ready(server: &Process, stop: &Stop) -> Result<Ready, NoResult> {
             },
             Output::End => return Err(gone(server, "before it listened").into()),
             Output::Silence if Instant::now() >= deadline => {
-                return Err(late(server, "did not listen", TO_START).into());
+                return Err(late(server, "did not listen", patience).into());
             }
             Output::Silence => {}
         }
@@ -179,7 +197,7 @@ struct Conversation<'a> {
     client: &'a Process,
     server: &'a Process,
     stop: &'a Stop,
-    warmup: Duration,
+    bench: &'a Bench,
     length: Length,
     phase: &'static str,
     deadline: Instant,
@@ -188,28 +206,7 @@ struct Conversation<'a> {
     server_gone: bool,
 }
 
-impl<'a> Conversation<'a> {
-    fn new(
-        client: &'a Process,
-        server: &'a Process,
-        stop: &'a Stop,
-        warmup: Duration,
-        length: Length,
-    ) -> Self {
-        Self {
-            client,
-            server,
-            stop,
-            warmup,
-            length,
-            phase: "while connecting",
-            deadline: Instant::now() + TO_START,
-            allowed: TO_START,
-            interrupted: false,
-            server_gone: false,
-        }
-    }
-
+impl Conversation<'_> {
     fn allow(&mut self, time: Duration) {
         self.allowed = time;
         self.deadline = Instant::now() + time;
@@ -269,16 +266,18 @@ impl<'a> Conversation<'a> {
             _ if self.interrupted || self.server_gone => {}
             Event::Connected => {
                 self.phase = "in the warm-up";
-                self.allow(self.warmup + TO_FINISH);
+                self.allow(self.bench.warmup + self.bench.patience);
             }
             Event::Measuring => {
                 self.phase = "while measuring";
                 self.allow(match self.length {
-                    Length::Window(window) | Length::Fixed(window) => window + TO_FINISH,
-                    Length::Requests(_) => STALL,
+                    Length::Window(window) | Length::Fixed(window) => window + self.bench.patience,
+                    Length::Requests(_) => self.bench.patience,
                 });
             }
-            Event::Progress if matches!(self.length, Length::Requests(_)) => self.allow(STALL),
+            Event::Progress if matches!(self.length, Length::Requests(_)) => {
+                self.allow(self.bench.patience)
+            }
             Event::Progress | Event::Ready(_) | Event::Noise => {}
         }
         Ok(None)
