@@ -1,0 +1,96 @@
+# Corewire's commands. `make` alone explains them.
+
+# What rustup installs is found also before a new login.
+export PATH := $(if $(CARGO_HOME),$(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+
+TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+COREWIRE := $(TARGET)/release/corewire
+
+# To be set on the command line: make run PROFILE=smoke
+PROFILE ?= quick
+FUZZ_SECONDS ?= 60
+NOW := $(shell date +%Y%m%d-%H%M%S)
+OUT ?= out/guti-$(NOW)
+
+# Each step prints how long it took; the list at the end is collected in here.
+export STEPS := $(abspath $(TARGET))/steps-$(NOW)
+STEP := @scripts/step
+SUMMARY := @scripts/step --summary
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build peers run smoke test test-rust test-peers lint format bench fuzz clean
+
+help: ## Explain the commands (this text)
+	@echo "Corewire: messages between network functions, and a lab that measures them."
+	@echo
+	@echo "Start with"
+	@echo "    make run        build, measure every adapter on this machine and read the report"
+	@echo "    make test       build and check that everything works"
+	@echo
+	@echo "All commands:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "Settings: PROFILE=smoke|quick|full and OUT=DIR for run, FUZZ_SECONDS=$(FUZZ_SECONDS) for fuzz,"
+	@echo "CARGO_TARGET_DIR as for cargo. The program itself explains more: $(COREWIRE) lab --help"
+
+setup: ## Install what is missing on this machine (scripts/setup --check only lists it)
+	$(STEP) "set up" scripts/setup
+
+build: setup ## Build the program, target/release/corewire
+	$(STEP) "build the program" cargo build --release --locked -p corewire-cli
+
+peers: setup ## Build the C++ peers that the lab compares: gRPC, Thrift, TCP, Corewire
+	$(STEP) "build the C library" cargo build --profile capi --locked -p corewire-guti -p corewire-capi
+	$(STEP) "configure the peers" sh -c 'cd peers && cmake --preset release'
+	$(STEP) "build the peers" sh -c 'cd peers && cmake --build --preset release'
+
+run: build peers ## Set up, build, measure every adapter (PROFILE=quick) and open the report
+	$(STEP) "measure" $(COREWIRE) lab run guti --profile $(PROFILE) --out $(OUT)
+	$(SUMMARY)
+	@scripts/open-report $(OUT)
+
+smoke: build peers ## Measure every adapter for a moment: does it all work together?
+	$(STEP) "smoke" $(COREWIRE) lab run guti --profile smoke --out $(OUT)
+	$(SUMMARY)
+
+# The conformance suite over every transport, the C and C++ programs against the headers, the
+# layering and the replay of the fuzz corpora are tests of the workspace like the others.
+test: test-rust test-peers ## Run all tests
+	$(SUMMARY)
+
+test-rust: setup ## Run the tests of the Rust workspace and of the C headers
+	$(STEP) "build the Rust tests" cargo test --workspace --locked --no-run
+	$(STEP) "Rust tests" cargo test --workspace --locked
+	$(STEP) "headers by themselves" scripts/check-headers
+
+test-peers: peers ## Run the tests of the C++ peers
+	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release'
+
+lint: setup ## Check form, lints, documentation and dependencies
+	$(STEP) "rustfmt" cargo fmt --all --check
+	$(STEP) "clang-format" scripts/lint-cpp
+	$(STEP) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(STEP) "documentation" env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
+	$(STEP) "dependencies are explained" scripts/check-dependencies
+	$(STEP) "dependencies are allowed" scripts/lint-dependencies
+	$(SUMMARY)
+
+format: ## Put all code into form
+	cargo fmt --all
+	scripts/lint-cpp --fix
+
+bench: build peers ## Measure the thesis's whole matrix, about a day; stopped, it goes on where it was
+	$(STEP) "allocator" cargo run --release --locked -p corewire-guti --example ten_million
+	@if [ -e out/guti-full/results.jsonl ]; then set -- --resume out/guti-full; \
+	else set -- --profile full --out out/guti-full; fi; \
+	scripts/step "measure" $(COREWIRE) lab run guti "$$@"
+	$(SUMMARY)
+	@scripts/open-report out/guti-full
+
+fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)
+	@scripts/fuzz $(FUZZ_SECONDS)
+	$(SUMMARY)
+
+clean: ## Remove what was built; results in out/ stay
+	cargo clean
+	rm -rf peers/build*
