@@ -102,11 +102,7 @@ fn markup(figure: &Figure) -> String {
         }
     }
     html.push_str("<figcaption>");
-    let _ = write!(
-        html,
-        "<p class=\"finding\">{}</p>",
-        escape(&figure.sentence)
-    );
+    html.push_str(&figure.findings);
     let _ = write!(html, "<p>{}", escape(&figure.caption));
     if !figure.missing.is_empty() {
         let _ = write!(html, " <em>{}</em>", escape(&figure.missing));

@@ -65,6 +65,19 @@ impl Scale {
         self.bottom - share.clamp(0.0, 1.0) * (self.bottom - self.top)
     }
 
+    /// Whether `value` is above the upper end.
+    pub(super) fn is_beyond(&self, value: f64) -> bool {
+        value > self.high
+    }
+
+    /// The title of the axis, which says when it is logarithmic.
+    pub(super) fn title(&self, title: &str) -> String {
+        match self.kind {
+            Kind::Linear => title.to_owned(),
+            Kind::Log => format!("{title}, logarithmic"),
+        }
+    }
+
     /// The pixel of the lower end.
     pub(super) fn bottom(&self) -> f64 {
         self.bottom
@@ -135,8 +148,8 @@ pub(super) fn fitting_kind(values: impl Iterator<Item = f64>) -> Kind {
         return Kind::Linear;
     };
     let lower_quarter = values[values.len() / 4];
-    // Below a twenty-fifth of the plot a bar has about ten pixels.
-    if highest / lower_quarter > 25.0 {
+    // Below a twentieth of the plot a bar has about ten pixels.
+    if highest / lower_quarter > 20.0 {
         Kind::Log
     } else {
         Kind::Linear

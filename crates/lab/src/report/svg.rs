@@ -185,11 +185,6 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// The width in pixels, below which labels would become too small to read.
-    pub(super) fn width(&self) -> f64 {
-        self.width
-    }
-
     /// The element to put into a page that holds [`STYLE`].
     pub(super) fn inline(&self) -> String {
         self.element("")

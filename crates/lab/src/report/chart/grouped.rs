@@ -50,7 +50,7 @@ const PLOT: f64 = 260.0;
 const FOOT: f64 = 42.0;
 const GAP: f64 = 14.0;
 /// Two digits of a number fit under a place as wide as this.
-const NARROWEST: f64 = 12.5;
+const NARROWEST: f64 = 13.6;
 const WIDEST: f64 = 34.0;
 
 impl<M: Mark> Grouped<M> {
@@ -73,11 +73,15 @@ impl<M: Mark> Grouped<M> {
             self.row(&mut svg, row, kind, top, &fills);
             top += PLOT + FOOT;
         }
+        let foot = match rows.len() {
+            0 | 1 => self.group_title.clone(),
+            _ => format!("{} (each row has its own scale)", self.group_title),
+        };
         svg.text(
             (LEFT + plot_width / 2.0, top + 8.0),
             Anchor::Middle,
             "axis-title",
-            &self.group_title,
+            &foot,
         );
         svg.finish(WIDTH, top + 18.0, &self.title)
     }
@@ -99,10 +103,7 @@ impl<M: Mark> Grouped<M> {
         let scale = self.scale(groups, kind, top);
         let plot_width = WIDTH - LEFT - RIGHT;
         axis(svg, &scale, plot_width);
-        let title = match kind {
-            Kind::Linear => self.value_title.clone(),
-            Kind::Log => format!("{}, logarithmic", self.value_title),
-        };
+        let title = scale.title(&self.value_title);
         svg.upward_text((15.0, top + PLOT / 2.0), "axis-title", &title);
 
         let share = plot_width / groups.len() as f64;
@@ -179,6 +180,10 @@ impl<M: Mark> Grouped<M> {
                 (low.min(lower), high.max(upper))
             },
         );
+        if kind == Kind::Log {
+            // So that the lowest bar has a height.
+            low *= 0.8;
+        }
         if let Some((value, _)) = self.reference {
             (low, high) = (low.min(value), high.max(value));
         }

@@ -34,7 +34,7 @@ const WIDTH: f64 = 1120.0;
 const LEFT: f64 = 74.0;
 const TITLE: f64 = 28.0;
 const PLOT: f64 = 380.0;
-const FOOT: f64 = 54.0;
+const FOOT: f64 = 64.0;
 const LABEL: f64 = 12.0;
 const LABEL_ROW: f64 = 14.0;
 
@@ -46,7 +46,8 @@ impl Lines {
             .iter()
             .map(|key| text_width(&end_label(key), LABEL))
             .fold(60.0, f64::max);
-        let right = longest + 34.0;
+        // Room for the words behind a line that ends early, too.
+        let right = longest + 70.0;
         let plot_width = WIDTH - LEFT - right;
         let full_width = WIDTH - LEFT - 12.0;
         let mut svg = Svg::default();
@@ -60,6 +61,7 @@ impl Lines {
         for (key, slots) in self.keys.iter().zip(&self.series) {
             self.one(&mut svg, key, slots, &scale, plot_width);
         }
+        self.failures(&mut svg, &scale, plot_width);
         self.end_labels(&mut svg, &scale, plot_width);
         svg.finish(WIDTH, top + PLOT + FOOT, &self.title)
     }
@@ -108,16 +110,13 @@ impl Lines {
             svg.text((x, bottom + 18.0), Anchor::Middle, "group", label);
         }
         svg.text(
-            (LEFT + plot_width / 2.0, bottom + 40.0),
+            (LEFT + plot_width / 2.0, bottom + 50.0),
             Anchor::Middle,
             "axis-title",
             &self.position_title,
         );
-        svg.upward_text(
-            (15.0, scale.top() + PLOT / 2.0),
-            "axis-title",
-            &self.value_title,
-        );
+        let middle = (15.0, scale.top() + PLOT / 2.0);
+        svg.upward_text(middle, "axis-title", &scale.title(&self.value_title));
     }
 
     fn one(&self, svg: &mut Svg, key: &Key, slots: &[Slot<Point>], scale: &Scale, plot_width: f64) {
@@ -153,42 +152,69 @@ impl Lines {
                         marker(svg, (x, scale.at(point.value)), key);
                     });
                 }
-                Slot::Failed(reason) => {
-                    let tooltip = format!("{}, {label}: failed: {reason}", key.name);
-                    // Beside each other, since several may fail at one position.
-                    let at = (x + key.number as f64 * 7.0 - 30.0, scale.bottom() - 4.0);
-                    svg.with_tooltip(&tooltip, |svg| svg.text(at, Anchor::Middle, "hole", "×"));
-                }
-                Slot::NotRun => {}
+                // Named below the axis.
+                Slot::Failed(_) | Slot::NotRun => {}
             }
+        }
+    }
+
+    /// Below each position the numbers of those that failed there.
+    fn failures(&self, svg: &mut Svg, scale: &Scale, plot_width: f64) {
+        for (index, (position, label)) in self.positions.iter().enumerate() {
+            let failed: Vec<(&Key, &str)> = self
+                .keys
+                .iter()
+                .zip(&self.series)
+                .filter_map(|(key, slots)| match slots.get(index)? {
+                    Slot::Failed(reason) => Some((key, reason.as_str())),
+                    Slot::Mark(..) | Slot::NotRun => None,
+                })
+                .collect();
+            if failed.is_empty() {
+                continue;
+            }
+            let numbers: Vec<String> = failed
+                .iter()
+                .map(|(key, _)| key.number.to_string())
+                .collect();
+            let reasons: Vec<String> = failed
+                .iter()
+                .map(|(key, reason)| format!("{}, {label}: failed: {reason}", key.name))
+                .collect();
+            let at = (self.x(*position, plot_width), scale.bottom() + 32.0);
+            svg.with_tooltip(&reasons.join("\n"), |svg| {
+                let words = format!("× {}", numbers.join(", "));
+                svg.text(at, Anchor::Middle, "hole", &words);
+            });
         }
     }
 
     /// The name beside the last point of each line, moved apart where they would overlap.
     fn end_labels(&self, svg: &mut Svg, scale: &Scale, plot_width: f64) {
-        let mut ends: Vec<(&Key, f64, f64)> = self
+        let mut ends: Vec<(&Key, usize, f64)> = self
             .keys
             .iter()
             .zip(&self.series)
             .filter_map(|(key, slots)| {
                 let last = slots.iter().rposition(|slot| slot.mark().is_some())?;
-                let point = slots[last].mark()?;
-                let x = self.x(self.positions[last].0, plot_width);
-                Some((key, x, scale.at(point.value)))
+                Some((key, last, scale.at(slots[last].mark()?.value)))
             })
             .collect();
         ends.sort_by(|a, b| a.2.total_cmp(&b.2));
         let wanted: Vec<f64> = ends.iter().map(|(.., y)| *y).collect();
         let placed = spread_out(&wanted, LABEL_ROW, scale.top(), scale.bottom());
         let left = LEFT + plot_width + 22.0;
-        for ((key, x, y), label_y) in ends.iter().zip(placed) {
-            svg.line((x + 6.0, *y), (left - 4.0, label_y), "leader");
-            svg.text(
-                (left, label_y + 4.0),
-                Anchor::Start,
-                "legend",
-                &end_label(key),
-            );
+        for ((key, last, y), label_y) in ends.iter().zip(placed) {
+            let (position, name) = &self.positions[*last];
+            let mut label = end_label(key);
+            if last + 1 == self.positions.len() {
+                let x = self.x(*position, plot_width) + 6.0;
+                svg.line((x, *y), (left - 4.0, label_y), "leader");
+            } else {
+                // Its end is elsewhere: a leader would read as part of the data.
+                label.push_str(&format!(" (to {name})"));
+            }
+            svg.text((left, label_y + 4.0), Anchor::Start, "legend", &label);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::versus::{Standing, Versus, best_against_best, is_ours, ratio_words};
 use crate::record::{Mode, Record};
 use crate::report::escape::escape;
 use crate::report::format;
-use crate::statistics::PAIRS_NEEDED;
+use crate::statistics::{Better, PAIRS_NEEDED};
 
 /// Foreign CPU load, in percent of one core, above which a run is suspect.
 const SUSPECT_LOAD: f64 = 5.0;
@@ -143,35 +143,46 @@ fn standing_sentence(
     if cells == 0 {
         return "No cell has both a Corewire adapter and another one.".to_owned();
     }
-    let parts: Vec<String> = by_standing
+    let open = by_standing.remove(&Standing::Open).unwrap_or_default();
+    let decided: Vec<String> = by_standing
         .iter()
         .map(|(standing, found)| {
-            let range = ratio_range(found);
-            match standing {
-                Standing::Ahead => format!("ahead in {}{range}", found.len()),
-                Standing::Even => format!("not shown to differ in {}{range}", found.len()),
-                Standing::Behind => format!("behind in {}{range}", found.len()),
-                Standing::Open => {
-                    let better = found.iter().filter(|versus| leads(versus, metric)).count();
-                    format!(
-                        "without a verdict in {} for want of {PAIRS_NEEDED} repetitions (by the \
-                         medians alone better in {better} of them{range})",
-                        found.len()
-                    )
-                }
-            }
+            let words = match standing {
+                Standing::Even => "not shown to differ",
+                other => other.words(),
+            };
+            let all = if found.len() + open.len() == cells {
+                "all "
+            } else {
+                ""
+            };
+            format!("{words} in {all}{}{}", found.len(), ratio_range(found))
         })
         .collect();
-    format!(
-        "Of {cells} cells (clients × payload), the best Corewire adapter against the best other \
-         one is {}.",
-        format::list(&parts)
-    )
+    let mut sentences = Vec::new();
+    if !decided.is_empty() {
+        sentences.push(format!(
+            "Of {} cells (clients × payload) the best Corewire adapter, against the best other \
+             adapter of that cell, is {}.",
+            cells - open.len(),
+            format::list(&decided)
+        ));
+    }
+    if !open.is_empty() {
+        let better = open.iter().filter(|versus| leads(versus, metric)).count();
+        sentences.push(format!(
+            "No verdict in {} cells (clients × payload), which have fewer than {PAIRS_NEEDED} \
+             interleaved repetitions; by the medians alone the best Corewire adapter is better \
+             than the best other adapter in {better} of them{}.",
+            open.len(),
+            ratio_range(&open)
+        ));
+    }
+    sentences.join(" ")
 }
 
 /// Whether ours has the better median.
 fn leads(versus: &Versus, metric: Metric) -> bool {
-    use crate::statistics::Better;
     match metric.better() {
         Better::Smaller => versus.ours.median < versus.theirs.median,
         Better::Larger => versus.ours.median > versus.theirs.median,
@@ -188,9 +199,9 @@ fn ratio_range(found: &[Versus]) -> String {
     let high = ratios.iter().copied().fold(0.0, f64::max);
     match ratios.len() {
         0 => String::new(),
-        1 => format!(" ({} of theirs)", format::ratio(low)),
+        1 => format!(" ({} the other's)", format::ratio(low)),
         _ => format!(
-            " ({} to {} of theirs)",
+            " ({} to {} the other's)",
             format::ratio(low),
             format::ratio(high)
         ),
@@ -200,33 +211,43 @@ fn ratio_range(found: &[Versus]) -> String {
 /// Who is best in how many cells, among all.
 fn winners_sentence(runs: &Runs<'_>, metric: Metric) -> String {
     let mut wins: BTreeMap<String, usize> = BTreeMap::new();
+    let mut hints: BTreeMap<String, usize> = BTreeMap::new();
     let mut ties = 0;
     for condition in table_conditions(runs) {
-        if let Some(ranking) = runs.rank(condition, runs.subjects(), metric) {
-            match ranking.winner() {
-                Some(winner) => *wins.entry(winner.to_owned()).or_default() += 1,
-                None => ties += usize::from(ranking.decided),
+        let Some(ranking) = runs.rank(condition, runs.subjects(), metric) else {
+            continue;
+        };
+        match (ranking.winner(), ranking.best.first()) {
+            (Some(winner), _) => *wins.entry(winner.to_owned()).or_default() += 1,
+            (None, Some(best)) if !ranking.decided => {
+                *hints.entry(best.clone()).or_default() += 1;
             }
+            _ => ties += 1,
         }
     }
-    if wins.is_empty() && ties == 0 {
-        return String::new();
+    let mut parts = Vec::new();
+    if !wins.is_empty() {
+        parts.push(format!("Winners among all adapters: {}.", by_count(wins)));
     }
-    let mut order: Vec<(String, usize)> = wins.into_iter().collect();
+    if ties > 0 {
+        let plural = if ties == 1 { "" } else { "s" };
+        parts.push(format!("In {ties} cell{plural} the best tie."));
+    }
+    if !hints.is_empty() {
+        parts.push(format!("Best medians, no verdict: {}.", by_count(hints)));
+    }
+    parts.join(" ")
+}
+
+/// `CW-S (5), TCP-AS (2)`, the most first.
+fn by_count(counts: BTreeMap<String, usize>) -> String {
+    let mut order: Vec<(String, usize)> = counts.into_iter().collect();
     order.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
     let names: Vec<String> = order
         .iter()
         .map(|(name, count)| format!("{name} ({count})"))
         .collect();
-    let tied = match ties {
-        0 => String::new(),
-        ties => format!("; {ties} tied at the top"),
-    };
-    if names.is_empty() {
-        format!("No single winner among all adapters{tied}.")
-    } else {
-        format!("Best of all adapters: {}{tied}.", format::list(&names))
-    }
+    format::list(&names)
 }
 
 fn warnings(records: &[&Record]) -> String {
@@ -327,13 +348,20 @@ fn each_adapter_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> 
             let theirs = theirs.iter().copied();
             match best_against_best(runs, *condition, Metric::Qps, [*subject], theirs) {
                 Some(versus) => {
+                    // Without a verdict the ratio stands alone; the table above says why.
+                    let mark = match versus.standing {
+                        Standing::Open => String::new(),
+                        standing => format!(
+                            "<span class=\"mark {}\">{}</span> ",
+                            standing.class(),
+                            standing.words()
+                        ),
+                    };
                     let _ = write!(
                         html,
-                        "<td title=\"against {}\"><span class=\"mark {}\">{}</span> {}</td>",
+                        "<td title=\"against {}\">{mark}{}</td>",
                         escape(&versus.theirs.name),
-                        versus.standing.class(),
-                        versus.standing.words(),
-                        escape(&ratio_words(versus.ratio.as_ref())),
+                        in_two_lines(&ratio_words(versus.ratio.as_ref())),
                     );
                 }
                 None => html.push_str("<td class=\"none\">not run</td>"),
@@ -343,6 +371,15 @@ fn each_adapter_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> 
     }
     html.push_str("</tbody></table></div>");
     html
+}
+
+/// The ratio, and below it the quartiles in brackets.
+fn in_two_lines(ratio: &str) -> String {
+    let ratio = escape(ratio);
+    match ratio.split_once(" (") {
+        Some((ratio, spread)) => format!("{ratio}<br><small class=\"name\">({spread}</small>"),
+        None => ratio,
+    }
 }
 
 /// The conditions of the tables at the smallest and at the largest number of clients.

@@ -23,8 +23,8 @@ pub(super) struct Figure {
     pub(super) drawing: Option<Drawing>,
     /// How to read it.
     pub(super) caption: String,
-    /// What agrees with the thesis and what does not.
-    pub(super) sentence: String,
+    /// What agrees with the thesis and what does not, as markup.
+    pub(super) findings: String,
     /// What is missing; empty when nothing is.
     pub(super) missing: String,
 }
@@ -95,9 +95,9 @@ fn words(runs: &Runs<'_>, condition: Condition, subject: &str, metric: Metric) -
     })
 }
 
-/// The generated sentence of a figure of the thesis.
-fn sentence(runs: &Runs<'_>, number: &'static str) -> String {
-    findings::sentence(&findings::at(runs, Place::Figure(number)))
+/// What a figure of the thesis shows of the thesis's statements.
+fn findings_of(runs: &Runs<'_>, number: &'static str) -> String {
+    findings::markup(&findings::at(runs, Place::Figure(number)), "figure")
 }
 
 /// What of the thesis's `wanted` was not run, as a sentence; empty when nothing is missing.

@@ -1,9 +1,12 @@
 //! Holds the thesis's statements against the runs, and says in a sentence what came out.
 
+use std::fmt::Write as _;
+
 use super::metric::Metric;
 use super::runs::{Condition, Runs};
 use super::thesis::{Claim, Over, Place, STATEMENTS, Statement};
 use crate::record::Mode;
+use crate::report::escape::escape;
 use crate::report::format;
 use crate::statistics::{Better, PAIRS_NEEDED, Verdict, WhyNot, compare_interleaved};
 
@@ -88,6 +91,8 @@ pub(super) fn at(runs: &Runs<'_>, place: Place) -> Vec<(&'static Statement, Tall
         .iter()
         .filter(|statement| statement.places.contains(&place))
         .map(|statement| (statement, check(runs, &statement.claim, payloads)))
+        // A statement about other payloads than this figure's has no test here at all.
+        .filter(|(_, tally)| tally.tested() + tally.missing > 0)
         .collect()
 }
 
@@ -99,58 +104,104 @@ pub(super) fn all(runs: &Runs<'_>) -> Vec<(&'static Statement, Tally)> {
         .collect()
 }
 
-/// One sentence on what agrees and what does not.
-pub(super) fn sentence(found: &[(&Statement, Tally)]) -> String {
-    let mut parts = Vec::new();
-    for (outcome, lead) in [
-        (Outcome::Agrees, "agrees with the thesis that"),
-        (Outcome::AgreesInPart, "agrees only in part that"),
-        (Outcome::Differs, "does not agree that"),
-        (
-            Outcome::NoDifference,
-            "shows no difference where the thesis finds that",
-        ),
-    ] {
-        let clauses: Vec<String> = found
-            .iter()
-            .filter(|(_, tally)| tally.outcome() == outcome)
-            .map(|(statement, tally)| clause(statement, tally))
-            .collect();
-        if !clauses.is_empty() {
-            parts.push(format!("{lead} {}", clauses.join(", and that ")));
-        }
+/// One sentence on what agrees and what does not, and the statements one by one, as markup.
+/// `what` is what they are about: `figure` or `table`.
+pub(super) fn markup(found: &[(&Statement, Tally)], what: &str) -> String {
+    let mut html = format!(
+        "<p class=\"finding\">{}</p><ul class=\"statements\">",
+        escape(&sentence(found, what))
+    );
+    for (statement, tally) in found {
+        let outcome = tally.outcome();
+        let _ = write!(
+            html,
+            "<li><span class=\"mark {}\">{}</span> {} <small>({})</small></li>",
+            outcome.class(),
+            outcome.words(),
+            escape(&capitalised(statement.text)),
+            escape(&evidence(statement, tally)),
+        );
     }
-    let untested: Vec<&str> = found
-        .iter()
-        .filter(|(_, tally)| tally.outcome() == Outcome::Untested)
-        .map(|(statement, _)| statement.text)
-        .collect();
-    if !untested.is_empty() {
-        parts.push(format!(
-            "has no runs to test that {}",
-            untested.join(", or that ")
-        ));
-    }
-    if parts.is_empty() {
-        return "The thesis states nothing about this figure in words.".to_owned();
-    }
-    let hint = if found.iter().any(|(_, tally)| tally.unsure > 0) {
-        format!(
-            " (Where there are fewer than {PAIRS_NEEDED} repetitions these are comparisons of \
-             medians, not verdicts.)"
-        )
-    } else {
-        String::new()
-    };
-    format!("This run {}.{hint}", parts.join("; it "))
+    html.push_str("</ul>");
+    html
 }
 
-fn clause(statement: &Statement, tally: &Tally) -> String {
-    let example = match (tally.outcome(), tally.against.first()) {
-        (Outcome::AgreesInPart | Outcome::Differs, Some(first)) => format!("; {first}"),
-        _ => String::new(),
+/// How many of the statements agree.
+fn sentence(found: &[(&Statement, Tally)], what: &str) -> String {
+    let count = |outcome| {
+        found
+            .iter()
+            .filter(|(_, tally)| tally.outcome() == outcome)
+            .count()
     };
-    format!("{} ({}{example})", statement.text, tally.score())
+    let untested = count(Outcome::Untested);
+    let tested = found.len() - untested;
+    let mut parts = Vec::new();
+    for (outcome, words) in [
+        (Outcome::Agrees, "agrees with"),
+        (Outcome::AgreesInPart, "agrees in part with"),
+        (Outcome::Differs, "does not agree with"),
+        (Outcome::NoDifference, "shows no difference for"),
+    ] {
+        match count(outcome) {
+            0 => {}
+            all if all == tested && tested > 1 => parts.push(format!("{words} all {all}")),
+            some => parts.push(format!("{words} {some}")),
+        }
+    }
+    let mut sentence = match (found.len(), tested) {
+        (0, _) => return "The thesis states nothing about this figure in words.".to_owned(),
+        (_, 0) => {
+            "No statement of the thesis on this figure could be tested with these runs".to_owned()
+        }
+        (_, 1) => format!(
+            "This series {} statement of the thesis on this {what} that it can test",
+            parts.join("").replace(" 1", " the one")
+        ),
+        (_, tested) => format!(
+            "Of the {tested} statements of the thesis on this {what} that it can test, this \
+             series {}",
+            format::list(&parts)
+        ),
+    };
+    if tested > 0 && untested > 0 {
+        let _ = write!(sentence, "; {untested} more it cannot");
+    }
+    if found.iter().any(|(_, tally)| tally.unsure > 0) {
+        let _ = write!(
+            sentence,
+            " (with fewer than {PAIRS_NEEDED} repetitions by the medians alone: a hint, no verdict)"
+        );
+    }
+    sentence.push('.');
+    sentence
+}
+
+/// How often it held, where it did not, and where the thesis says it.
+fn evidence(statement: &Statement, tally: &Tally) -> String {
+    let mut words = match tally.outcome() {
+        Outcome::Untested => "no runs".to_owned(),
+        _ => format!("in {}", tally.score()),
+    };
+    if let Some(first) = tally.against.first() {
+        let _ = write!(words, "; otherwise {first}");
+        if tally.against.len() > 1 {
+            let _ = write!(words, ", and {} more", tally.against.len() - 1);
+        }
+    }
+    if !statement.reading.is_empty() {
+        let _ = write!(words, "; taken as: {}", statement.reading);
+    }
+    let _ = write!(words, "; section {}", statement.section);
+    words
+}
+
+/// With a capital letter, unless it begins with a name.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// The payloads that a figure of one payload shows; `None` for those that show all.

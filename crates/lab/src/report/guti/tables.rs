@@ -74,11 +74,7 @@ pub(super) fn section(runs: &Runs<'_>) -> String {
         );
         let statements = findings::at(runs, Place::Table(table.number));
         if !statements.is_empty() {
-            let _ = write!(
-                html,
-                "<p class=\"finding\">{}</p>",
-                escape(&findings::sentence(&statements))
-            );
+            html.push_str(&findings::markup(&statements, "table"));
         }
         html.push_str(&grid(runs, table, &cells));
     }
@@ -215,7 +211,7 @@ fn grid(runs: &Runs<'_>, table: &WinnerTable, cells: &[Cell]) -> String {
                 html,
                 "<td class=\"first\">{}</td><td>{}<span class=\"mark {class}\">{mark}</span></td>\
                  <td>{}</td>",
-                escape(&cell.thesis.join(" = ")),
+                joined(cell.thesis),
                 names(runs, cell.condition, cell.comparable.as_ref(), table.metric),
                 names(runs, cell.condition, cell.everyone.as_ref(), table.metric),
             );
@@ -241,11 +237,20 @@ fn names(
         .first()
         .and_then(|best| runs.summary(condition, best, metric))
         .map_or_else(String::new, |summary| metric.show(summary.median));
-    let joined = escape(&ranking.best.join(" = "));
-    let value = escape(&value);
+    let joined = joined(&ranking.best);
+    let value = format!("<small class=\"name\">{}</small>", escape(&value));
     if ranking.decided {
-        format!("{joined} <small>{value}</small> ")
+        format!("{joined} {value} ")
     } else {
-        format!("<span class=\"hint\">no winner named</span> <small>{joined} {value}</small> ")
+        format!("<span class=\"hint\">no winner named</span> <small>{joined}</small> {value} ")
     }
+}
+
+/// `A = B`, each name unbroken.
+fn joined<S: AsRef<str>>(names: &[S]) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| format!("<span class=\"name\">{}</span>", escape(name.as_ref())))
+        .collect();
+    names.join(" = ")
 }

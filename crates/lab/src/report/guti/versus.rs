@@ -47,7 +47,6 @@ pub(super) struct Side {
 /// One of Corewire's adapters beside another.
 #[derive(Clone, Debug)]
 pub(super) struct Versus {
-    pub(super) condition: Condition,
     pub(super) ours: Side,
     pub(super) theirs: Side,
     /// Ours over theirs, over the pairs of repetitions.
@@ -80,7 +79,6 @@ pub(super) fn best_against_best<'s>(
         (Verdict::NotShown(_), _) => Standing::Even,
     };
     Some(Versus {
-        condition,
         ours,
         theirs,
         ratio,

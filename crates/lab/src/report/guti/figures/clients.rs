@@ -1,6 +1,6 @@
 //! Figures 5.7 to 5.11: by number of clients.
 
-use super::{Figure, keys_of, not_run, sentence, slots, words};
+use super::{Figure, findings_of, keys_of, not_run, slots, words};
 use crate::record::Mode;
 use crate::report::chart::boxes::BoxStatistics;
 use crate::report::chart::grouped::{Group, Grouped};
@@ -115,9 +115,9 @@ fn distribution(runs: &Runs<'_>, keys: &[Key], number: &'static str, payload: u6
         caption: "Lower is better. The box spans the first to the third quartile; the whiskers \
                   end at Q1 - 1.5 (Q3 - Q1), or at the foot of the axis where that is lower, and \
                   Q3 + 1.5 (Q3 - Q1). White line: median. Half-transparent black line: mean, \
-                  which a long tail lifts above the box. Rows of one figure have their own scale."
+                  which a long tail lifts above the box."
             .to_owned(),
-        sentence: sentence(runs, number),
+        findings: findings_of(runs, number),
         missing: missing(&counts),
     }
 }
@@ -194,7 +194,7 @@ fn lines(
         file: format!("figure-{number}"),
         drawing,
         caption: caption.to_owned(),
-        sentence: sentence(runs, number),
+        findings: findings_of(runs, number),
         missing: missing(&counts),
     }
 }

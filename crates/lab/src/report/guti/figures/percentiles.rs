@@ -1,6 +1,6 @@
 //! Not in the thesis: the whole tail, from the fine histograms of all repetitions together.
 
-use super::{Figure, keys_of};
+use super::Figure;
 use crate::record::{LatencyHistogram, Mode};
 use crate::report::chart::lines::{Lines, Point};
 use crate::report::chart::{Key, Slot};
@@ -37,20 +37,23 @@ pub(super) fn all(runs: &Runs<'_>, keys: &[Key]) -> Vec<Figure> {
 }
 
 fn figure(runs: &Runs<'_>, keys: &[Key], condition: Condition) -> Figure {
-    let keys = keys_of(runs, keys, &[condition]);
-    let series = keys
-        .iter()
-        .map(|key| {
-            let histogram = merged(runs, condition, &key.name);
-            SHARES
-                .iter()
-                .map(|(share, _)| match &histogram {
-                    Ok(histogram) => point(histogram, *share),
-                    Err(reason) => Slot::Failed(reason.clone()),
-                })
-                .collect()
-        })
-        .collect();
+    let mut drawn = Vec::new();
+    let mut series = Vec::new();
+    let mut missing = Vec::new();
+    for key in keys {
+        match merged(runs, condition, &key.name) {
+            Ok(histogram) => {
+                drawn.push(key.clone());
+                series.push(SHARES.map(|(share, _)| point(&histogram, share)).to_vec());
+            }
+            Err(reason) => missing.push(format!("{} ({reason})", key.name)),
+        }
+    }
+    let missing = if missing.is_empty() {
+        String::new()
+    } else {
+        format!("Without a line: {}.", missing.join("; "))
+    };
     let title = format!("Latency by percentile, {}, no-rate mode", condition.words());
     let file = format!(
         "percentiles-{}-bytes-{}-clients",
@@ -61,7 +64,7 @@ fn figure(runs: &Runs<'_>, keys: &[Key], condition: Condition) -> Figure {
         title: title.clone(),
         value_title: "latency, µs".to_owned(),
         position_title: "share of requests answered within".to_owned(),
-        keys,
+        keys: drawn,
         positions: SHARES
             .iter()
             .enumerate()
@@ -80,16 +83,16 @@ fn figure(runs: &Runs<'_>, keys: &[Key], condition: Condition) -> Figure {
                   the 99th percentile a machine that is shared with others measures itself as \
                   much as the adapter."
             .to_owned(),
-        sentence: format!(
-            "The thesis has no such figure; its histogram ends at 20 ms, and it shows the 99th \
-             percentile only (figure {}).",
+        findings: format!(
+            "<p class=\"finding\">The thesis has no such figure; its histogram ends at 20 ms, and \
+             it shows the 99th percentile only (figure {}).</p>",
             match condition.payload {
                 0 => "5.11a",
                 10_000 => "5.11b",
                 _ => "5.11c",
             }
         ),
-        missing: String::new(),
+        missing,
     }
 }
 
@@ -99,21 +102,20 @@ fn merged(
     condition: Condition,
     subject: &str,
 ) -> Result<LatencyHistogram, String> {
-    let mut sum: Option<LatencyHistogram> = None;
+    // Begun empty, because one that was read from a file does not grow.
+    let empty = LatencyHistogram::from_counts(std::iter::empty());
+    let mut sum = empty.map_err(|error| error.to_string())?;
     for record in runs.records(condition, subject) {
-        let Some(measured) = record.complete() else {
-            continue;
-        };
-        let histogram = measured.histogram().map_err(|error| error.to_string())?;
-        match &mut sum {
-            Some(sum) => sum.add(&histogram).map_err(|error| error.to_string())?,
-            None => sum = Some(histogram),
+        if let Some(measured) = record.complete() {
+            let histogram = measured.histogram().map_err(|error| error.to_string())?;
+            sum.add(&histogram).map_err(|error| error.to_string())?;
         }
     }
-    sum.ok_or_else(|| match runs.state(condition, subject) {
-        State::Failed(reason) => reason,
-        State::Measured | State::NotRun => "no complete run".to_owned(),
-    })
+    match runs.state(condition, subject) {
+        State::Measured => Ok(sum),
+        State::Failed(reason) => Err(format!("failed: {reason}")),
+        State::NotRun => Err("not run".to_owned()),
+    }
 }
 
 fn point(histogram: &LatencyHistogram, share: f64) -> Slot<Point> {

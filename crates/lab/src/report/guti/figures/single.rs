@@ -1,6 +1,6 @@
 //! Figures 5.1 to 5.6: one client, by rate or by payload.
 
-use super::{Figure, keys_of, not_run, sentence, slots, words};
+use super::{Figure, findings_of, keys_of, not_run, slots, words};
 use crate::record::Mode;
 use crate::report::chart::Key;
 use crate::report::chart::bars::Bar;
@@ -248,7 +248,7 @@ impl Chart {
             file,
             drawing,
             caption: self.caption.to_owned(),
-            sentence: sentence(runs, self.number),
+            findings: findings_of(runs, self.number),
             missing: self.missing,
         }
     }
