@@ -111,7 +111,7 @@ pub(crate) struct PeersArgs {
 pub(crate) struct GutiArgs {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
-    /// Adapters, as `corewire lab list` shows them; NAME+malloc runs NAME with raised malloc
+    /// Adapters, as `corewire lab list` shows them, with commas or repeated; NAME+malloc runs NAME with raised malloc
     /// thresholds [default: all that are built]
     #[arg(
         long,
@@ -120,7 +120,7 @@ pub(crate) struct GutiArgs {
         conflicts_with = "resume"
     )]
     pub(crate) adapter: Vec<String>,
-    /// Clients at the same time
+    /// Clients at the same time; a list is written with commas or repeated, here and below
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_delimiter = ',', conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) clients: Vec<u32>,

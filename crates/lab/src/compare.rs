@@ -50,7 +50,7 @@ const FIGURES: [Figure; 4] = [
 /// Prints the comparison of two result directories.
 pub(crate) fn print(before: &Path, after: &Path) -> anyhow::Result<ExitCode> {
     let (old, new) = (results::read(before)?, results::read(after)?);
-    print!("{}", comparison(&old, &new)?);
+    crate::console::out(&comparison(&old, &new)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,6 +19,7 @@
 mod args;
 mod clock;
 mod compare;
+mod console;
 mod guti;
 mod harness;
 mod list;
@@ -77,8 +78,8 @@ fn write_report(dir: &Path) -> anyhow::Result<()> {
             dir.display()
         );
     }
-    summary::print(&records);
+    console::out(&summary::table(&records))?;
     let page = report::write(dir)?;
-    println!("\nreport: {}", page.display());
+    console::out(&format!("\nreport: {}\n", page.display()))?;
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -265,16 +265,28 @@ fn register(child: &Arc<Mutex<Child>>) {
 }
 
 /// Kills every child at once.
+///
+/// A lock that stays taken is passed over: it may be this very thread that holds it, in a panic.
 pub(crate) fn kill_all() {
-    // try_lock: a panic while the list is held must not wait for itself.
-    let Ok(children) = CHILDREN.try_lock() else {
+    let Some(children) = try_lock(&CHILDREN) else {
         return;
     };
     for child in children.iter().filter_map(Weak::upgrade) {
-        if let Ok(mut child) = child.try_lock() {
+        if let Some(mut child) = try_lock(&child) {
             kill(&mut child);
         }
     }
+}
+
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    for _ in 0..50 {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -97,11 +97,10 @@ fn closing(tally: &Tally, begun: Instant, dir: &Path) -> String {
         } else {
             "the time was up"
         };
-        text.push_str(&format!(
-            ", {} left out ({why}); the rest: corewire lab run ... --resume {}",
-            tally.left_out,
-            dir.display()
-        ));
+        text.push_str(&format!(", {} left out ({why})", tally.left_out));
+    }
+    if tally.failed + tally.left_out > 0 {
+        text.push_str(&format!("; to run those: --resume {}", dir.display()));
     }
     text
 }

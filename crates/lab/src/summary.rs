@@ -1,4 +1,4 @@
-//! The figures of a result as a plain table on standard output: medians over the repetitions.
+//! The figures of a result as plain tables: medians over the repetitions.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,6 @@ use crate::units::show_bytes;
 
 /// What makes a table: everything of a cell but its subject.
 type Key = (String, Mode, Option<u64>, u64, u32, u32);
-
-/// Prints a table a cell.
-pub(crate) fn print(records: &[Record]) {
-    print!("{}", table(records));
-}
 
 fn key(cell: &Cell) -> Key {
     let Cell {
@@ -34,7 +29,8 @@ fn key(cell: &Cell) -> Key {
     )
 }
 
-fn table(records: &[Record]) -> String {
+/// A table a cell.
+pub(crate) fn table(records: &[Record]) -> String {
     let mut tables: BTreeMap<Key, Vec<&str>> = BTreeMap::new();
     for record in records {
         let subjects = tables.entry(key(&record.cell)).or_default();

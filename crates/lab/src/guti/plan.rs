@@ -74,11 +74,16 @@ impl Request {
         Ok(())
     }
 
+    /// Whether the profile says what is measured.
+    fn takes_own_grid(&self) -> bool {
+        self.clients.is_empty() && self.payloads.is_empty() && self.rates.is_empty()
+    }
+
     /// Everything to be measured: the profile's own grid, or the product of what was given.
     fn groups(&self, spec: &Spec) -> Vec<Group> {
         let repeat = |repetitions: u32| self.repeat.unwrap_or(repetitions);
         let wanted = |mode| self.modes.is_empty() || self.modes.contains(&mode);
-        if self.clients.is_empty() && self.payloads.is_empty() && self.rates.is_empty() {
+        if self.takes_own_grid() {
             let own = spec.groups.iter().filter(|group| wanted(group.mode));
             return own
                 .map(|group| Group {
@@ -145,7 +150,12 @@ fn or_else<'a, T>(given: &'a [T], open: &'a [T]) -> &'a [T] {
 pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
     let spec = Spec::of(request.profile);
     let groups = request.groups(&spec);
-    let mut notes: Vec<String> = spec.notes.iter().map(|&note| note.to_owned()).collect();
+    let grid_note = request.takes_own_grid().then_some(spec.grid_note);
+    let mut notes: Vec<String> = [grid_note, spec.note]
+        .into_iter()
+        .flatten()
+        .map(str::to_owned)
+        .collect();
     let share = share_of_budget(&spec, &groups, subjects, &mut notes);
 
     let mut turns = Vec::new();

@@ -60,7 +60,10 @@ pub(super) struct Spec {
     pub(super) rated: Amount,
     /// The profile's own grid.
     pub(super) groups: Vec<Group>,
-    pub(super) notes: Vec<&'static str>,
+    /// What is to be said of that grid.
+    pub(super) grid_note: &'static str,
+    /// What is to be said in any case.
+    pub(super) note: Option<&'static str>,
 }
 
 const fn millis(millis: u64) -> Duration {
@@ -118,7 +121,8 @@ fn smoke() -> Spec {
             no_rate(0, 4, 1, Amount::Share),
             rated(1_000, 0, 1, each),
         ],
-        notes: vec!["smoke shows that everything works; it names no winner"],
+        grid_note: "smoke shows that everything works; it names no winner",
+        note: None,
     }
 }
 
@@ -148,10 +152,10 @@ fn quick() -> Spec {
         no_rate: Amount::Share,
         rated: each,
         groups,
-        notes: vec![
-            "quick thins the grid: 1, 4 and 16 clients, rates 50, 200 and 1000/s at 0 B; payloads \
-             10, 100 and 1k and all rates are repeated only twice, so no winner is named there",
-        ],
+        grid_note: "quick thins the grid: 1, 4 and 16 clients, rates 50, 200 and 1000/s at 0 B; \
+                    payloads 10, 100 and 1k and all rates are repeated only twice, so no winner is \
+                    named there",
+        note: None,
     }
 }
 
@@ -183,10 +187,10 @@ fn full() -> Spec {
         no_rate: two_minutes,
         rated: two_minutes,
         groups,
-        notes: vec![
-            "full measures each cell as long as the thesis (120 s, or a million requests with one \
-             client and no rate), divided among the interleaved repetitions; --repeat 1 measures \
-             it in one piece, and then no winner can be named",
-        ],
+        grid_note: "one client without a rate sends a million requests in all, at each payload",
+        note: Some(
+            "full measures each cell as long as the thesis, 120 s, but divided among interleaved \
+             repetitions; --repeat 1 measures it in one piece, and then no winner can be named",
+        ),
     }
 }
