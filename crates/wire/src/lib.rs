@@ -4,8 +4,12 @@
 //! here is a pure function with a fuzz target. Byte-level pages: `docs/native-protocol.md`.
 
 mod core;
+mod deadlines;
+pub mod grpc;
+pub mod mapping;
 pub mod native;
 mod outbox;
 
 pub use crate::core::{CallId, Core, Fault, Input, KindOf, Output};
+pub use deadlines::{DeadlineId, Deadlines};
 pub use outbox::Outbox;

@@ -45,6 +45,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// The defaults, changed by `change`: the limits can grow in number, so there is no literal.
+    #[must_use]
+    pub fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut config = Self::default();
+        change(&mut config);
+        config
+    }
+
     /// The defaults for a client that a blocking caller drives: it asks for no sign of life and
     /// promises none.
     #[must_use]

@@ -1,0 +1,46 @@
+//! What a peer can break, each by a name that can be searched for.
+
+pub(super) const PREFACE: &str = "the first octets are not the native protocol's";
+pub(super) const HELLO_FIRST: &str = "the first frame is not HELLO";
+pub(super) const HELLO_AGAIN: &str = "a second HELLO";
+pub(super) const HELLO_TOO_LONG: &str = "HELLO is too long";
+pub(super) const HELLO_TRUNCATED: &str = "HELLO ends inside a field";
+pub(super) const UNKNOWN_SETTING: &str = "HELLO holds a setting that is unknown and not ignorable";
+pub(super) const SETTING_RANGE: &str = "HELLO holds a setting that is out of range";
+pub(super) const NO_COMMON_VERSION: &str = "no common protocol version";
+pub(super) const SETTLED_UNASKED: &str = "HELLO is acknowledged by an end that must not";
+pub(super) const UNKNOWN_FRAME: &str = "a frame type that is unknown and not ignorable";
+pub(super) const UNKNOWN_FLAG: &str = "a flag that is unknown for its frame type";
+pub(super) const WRONG_DIRECTION: &str = "a frame that this end does not send";
+pub(super) const FRAME_TOO_LONG: &str = "frame too long";
+pub(super) const FRAME_TRUNCATED: &str = "a frame ends inside a field";
+pub(super) const FRAME_LENGTH: &str = "a frame of fixed length has another length";
+pub(super) const MESSAGE_TOO_LONG: &str = "message too long";
+pub(super) const HEADER_BLOCK_TOO_LONG: &str = "header block too long";
+pub(super) const HEADER_BLOCK: &str = "a header block that is not one";
+pub(super) const TEXT: &str = "a status text that is too long or not UTF-8";
+pub(super) const CALL_NUMBER: &str = "a call number that this end may not use";
+pub(super) const CALL_NUMBER_IN_USE: &str = "a call number that is in use";
+pub(super) const CALL_UNKNOWN: &str = "a frame for a call that was never made";
+pub(super) const OPERATION_UNDEFINED: &str = "an operation number that was not defined";
+pub(super) const OPERATION_ORDER: &str = "an operation number defined out of order";
+pub(super) const TOO_MANY_OPERATIONS: &str = "too many operations";
+pub(super) const OPERATION_NAME: &str = "an operation name that is not one";
+pub(super) const PRIORITY: &str = "a priority above 31";
+pub(super) const NOT_A_STREAM: &str = "a stream frame for a unary call";
+pub(super) const STREAM_BODY: &str = "a stream request with a body";
+pub(super) const AFTER_FINISH: &str = "a message after the end of its side";
+pub(super) const WITHIN_MESSAGE: &str = "a frame inside a message in fragments";
+pub(super) const ANSWER_TOO_EARLY: &str = "an answer before the whole request";
+pub(super) const FRAGMENT_UNEXPECTED: &str = "a fragment of nothing";
+pub(super) const FRAGMENT_TOO_SHORT: &str = "fragment too short";
+pub(super) const FRAGMENT_PAST_END: &str = "fragments longer than their message";
+pub(super) const FRAGMENT_MISSING: &str = "fragments shorter than their message";
+pub(super) const CONNECTION_CREDIT: &str = "connection credit overrun";
+pub(super) const STREAM_CREDIT: &str = "stream credit overrun";
+pub(super) const CREDIT_OVERFLOW: &str = "credit overflow";
+pub(super) const TOO_MANY_PINGS: &str = "too many pings";
+pub(super) const CONTROL_BACKLOG: &str =
+    "too many control frames wait for a peer that does not read";
+pub(super) const SILENT: &str = "keep-alive timeout";
+pub(super) const CLOSED_BY_PEER: &str = "the peer closed the connection because of a fault";

@@ -1,0 +1,183 @@
+//! From octets to frames, and each frame to who handles it.
+
+use super::connection::{Connection, Greeting, Role};
+use super::frame::{HEADER, Header, IGNORABLE, Kind, flag};
+use super::hello::{Hello, MAX_HELLO, feature};
+use super::{MAGIC, fault};
+use crate::{Fault, Output};
+use bytes::{Buf, BytesMut};
+use std::time::Instant;
+
+impl Connection {
+    pub(super) fn receive(&mut self, now: Instant, octets: &mut BytesMut) -> Result<(), Fault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        if self.closed || octets.is_empty() {
+            return Ok(());
+        }
+        self.keep_alive.heard(now);
+        self.frames(now, octets).map_err(|what| self.fail(what))
+    }
+
+    fn frames(&mut self, now: Instant, octets: &mut BytesMut) -> Result<(), &'static str> {
+        self.wants = 0;
+        if self.greeting == Greeting::Magic {
+            let seen = octets.len().min(MAGIC.len());
+            if octets[..seen] != MAGIC[..seen] {
+                return Err(fault::PREFACE);
+            }
+            if seen < MAGIC.len() {
+                return Ok(());
+            }
+            octets.advance(MAGIC.len());
+            self.offset += MAGIC.len() as u64;
+            self.greeting = Greeting::Hello;
+        }
+        while let Some(header) = Header::decode(octets) {
+            self.check_header(header)?;
+            let length = header.length as usize;
+            self.wants = (HEADER + length).saturating_sub(octets.len());
+            if self.wants > 0 {
+                break;
+            }
+            octets.advance(HEADER);
+            self.frame(now, header, octets)?;
+            self.offset += (HEADER + length) as u64;
+        }
+        self.control.check(self.config.max_control_backlog)
+    }
+
+    /// What can be told before the whole frame has come.
+    fn check_header(&self, header: Header) -> Result<(), &'static str> {
+        if self.greeting != Greeting::Done {
+            if header.kind != Kind::Hello.number() {
+                return Err(fault::HELLO_FIRST);
+            }
+            if header.length > MAX_HELLO {
+                return Err(fault::HELLO_TOO_LONG);
+            }
+        } else if header.length > self.enforced.max_frame {
+            return Err(fault::FRAME_TOO_LONG);
+        }
+        Ok(())
+    }
+
+    /// One whole frame, whose payload stands at the front of `octets`. Takes exactly that.
+    fn frame(
+        &mut self,
+        now: Instant,
+        header: Header,
+        octets: &mut BytesMut,
+    ) -> Result<(), &'static str> {
+        let length = header.length as usize;
+        let Some(kind) = Kind::from_number(header.kind) else {
+            octets.advance(length);
+            return if header.kind & IGNORABLE == 0 {
+                Err(fault::UNKNOWN_FRAME)
+            } else {
+                Ok(())
+            };
+        };
+        if header.flags & !kind.flags() != 0 {
+            return Err(fault::UNKNOWN_FLAG);
+        }
+        match kind {
+            Kind::Request => return self.on_request(now, header, octets),
+            Kind::Response => return self.on_response(header, octets),
+            Kind::Message => return self.on_message(header, octets),
+            Kind::Event => return self.on_event(header, octets),
+            _ => {}
+        }
+        let payload = &octets[..length];
+        match kind {
+            Kind::Hello => self.on_hello(header, payload)?,
+            Kind::Fragment => self.on_fragment(header, payload)?,
+            Kind::Credit => {
+                let octets = payload.try_into().map_err(|_| fault::FRAME_LENGTH)?;
+                self.on_credit(header.call, u32::from_le_bytes(octets))?;
+            }
+            Kind::Ping if length == 8 => {
+                self.control.pong(payload, self.config.max_pending_pings)?;
+            }
+            Kind::Pong if length == 8 => {}
+            Kind::Finish if length == 0 => self.on_finish(header.call)?,
+            Kind::Cancel if length == 0 => self.on_cancel(header)?,
+            Kind::Drain if length == 0 => self.on_drain(header.call)?,
+            Kind::Close => return self.on_close(payload),
+            _ => return Err(fault::FRAME_LENGTH),
+        }
+        octets.advance(length);
+        Ok(())
+    }
+
+    fn on_hello(&mut self, header: Header, payload: &[u8]) -> Result<(), &'static str> {
+        if header.has(flag::SETTLED) {
+            let expected = self.greeting == Greeting::Done && matches!(self.role, Role::Server(_));
+            if !expected || !payload.is_empty() {
+                return Err(fault::SETTLED_UNASKED);
+            }
+            self.enforced = self.own;
+            return Ok(());
+        }
+        if self.greeting == Greeting::Done {
+            return Err(fault::HELLO_AGAIN);
+        }
+        let hello = Hello::decode(payload)?;
+        hello.common_version()?;
+        self.greeting = Greeting::Done;
+        if hello.features & feature::PASSIVE != 0 {
+            self.keep_alive.turn_off();
+        }
+        let before = self.limits;
+        let could = self.send_credit.may_begin();
+        self.limits = self.own.towards(hello.limits);
+        self.send_credit
+            .shift(before.connection_credit, self.limits.connection_credit);
+        if matches!(self.role, Role::Client) {
+            self.control.settled();
+            self.fit_to_limits(before.stream_credit, could);
+        }
+        Ok(())
+    }
+
+    fn on_close(&mut self, payload: &[u8]) -> Result<(), &'static str> {
+        let reason = &payload[..payload.len().min(super::control::MAX_TEXT)];
+        self.close_reason = Some(String::from_utf8_lossy(reason).into_owned());
+        Err(fault::CLOSED_BY_PEER)
+    }
+
+    fn on_drain(&mut self, last: u32) -> Result<(), &'static str> {
+        if !matches!(self.role, Role::Client) {
+            return Err(fault::WRONG_DIRECTION);
+        }
+        if self.peer_drains.is_none() {
+            self.tell(Output::Draining);
+        }
+        self.peer_drains = Some(last);
+        self.refuse_above(last);
+        Ok(())
+    }
+
+    /// Whether a call with this number was made at some time: frames for it may still come after
+    /// its end.
+    pub(super) fn was_made(&self, number: u32) -> bool {
+        number % 2 == 1
+            && match self.role {
+                Role::Client => number < self.number,
+                Role::Server(_) => number <= self.number,
+            }
+    }
+
+    /// The slot a frame is for; `None` when the call has ended.
+    pub(super) fn slot_of(&self, number: u32) -> Result<Option<u32>, &'static str> {
+        match self.calls.find(number) {
+            Some(slot) if matches!(self.role, Role::Client) && !self.calls.get(slot).begun => {
+                Err(fault::ANSWER_TOO_EARLY)
+            }
+            Some(slot) => Ok(Some(slot)),
+            None if self.was_made(number) => Ok(None),
+            None => Err(fault::CALL_UNKNOWN),
+        }
+    }
+}
