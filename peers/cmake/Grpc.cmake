@@ -41,3 +41,4 @@ target_link_libraries(peers-grpc PRIVATE peers-flags peers-grpc-idl)
 target_compile_definitions(peers-harness PRIVATE PEERS_WITH_GRPC)
 target_link_libraries(peers-all INTERFACE PkgConfig::GRPC
   $<TARGET_OBJECTS:peers-grpc> $<TARGET_OBJECTS:peers-grpc-idl>)
+list(APPEND PEERS_ADAPTERS GRPC-S GRPC-AS GRPC-BI GRPC-ASBI GRPC-CB)

@@ -39,3 +39,4 @@ target_link_libraries(peers-thrift PRIVATE peers-flags peers-thrift-idl)
 target_compile_definitions(peers-harness PRIVATE PEERS_WITH_THRIFT)
 target_link_libraries(peers-all INTERFACE PkgConfig::THRIFT
   $<TARGET_OBJECTS:peers-thrift> $<TARGET_OBJECTS:peers-thrift-idl>)
+list(APPEND PEERS_ADAPTERS THRIFT-S THRIFT-NB THRIFT-AS)

@@ -39,6 +39,9 @@ Example, with a server in another terminal (corewire-peer-server --adapter TCP-A
 
 namespace {
 
+/// PID_MAX_LIMIT of 64-bit Linux. Larger numbers would overflow the id of a CPU clock.
+constexpr std::uint64_t kHighestPid = 4'194'304;
+
 void read_option(Arguments& arguments, ClientOptions& options) {
     if (arguments.is("--adapter")) {
         options.adapter = &find_adapter(arguments.value());
@@ -67,7 +70,7 @@ void read_option(Arguments& arguments, ClientOptions& options) {
     } else if (arguments.is("--warmup")) {
         options.warmup_s = arguments.positive_number(true);
     } else if (arguments.is("--server-pid")) {
-        options.server_pid = static_cast<pid_t>(arguments.whole_number(1, INT32_MAX));
+        options.server_pid = static_cast<pid_t>(arguments.whole_number(1, kHighestPid));
     } else if (arguments.is("--connections")) {
         const std::string connections = arguments.value();
         if (connections != "own" && connections != "shared") {

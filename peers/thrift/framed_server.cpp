@@ -6,6 +6,7 @@
 #include <thrift/transport/TNonblockingServerSocket.h>
 #include <thrift/transport/TServerSocket.h>
 
+#include <chrono>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -64,7 +65,12 @@ class ThreadedHost final : public Server {
         auto listening = std::make_shared<Listening>();
         std::future<void> ready = listening->future();
         server_->setServerEventHandler(listening);
-        thread_ = std::thread([this, listening] { run(*listening); });
+        std::promise<void> end;
+        ended_ = end.get_future();
+        thread_ = std::thread([this, listening, end = std::move(end)]() mutable {
+            run(*listening);
+            end.set_value();
+        });
         try {
             ready.get();
             endpoint_.port = static_cast<std::uint16_t>(port_of(*socket_));
@@ -78,7 +84,10 @@ class ThreadedHost final : public Server {
     }
 
     ~ThreadedHost() override {
-        server_->stop();
+        // TNonblockingServer forgets a stop that comes before its event loop runs: ask again.
+        do {
+            server_->stop();
+        } while (ended_.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready);
         thread_.join();
     }
 
@@ -107,6 +116,7 @@ class ThreadedHost final : public Server {
     Endpoint endpoint_;
     std::shared_ptr<ServerSocket> socket_;
     std::unique_ptr<ThriftServer> server_;
+    std::future<void> ended_;
     std::thread thread_;
 };
 
