@@ -64,7 +64,7 @@ test-rust: setup ## Run the tests of the Rust workspace and of the C headers
 	$(STEP) "headers by themselves" scripts/check-headers
 
 test-peers: peers ## Run the tests of the C++ peers
-	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release'
+	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error'
 
 lint: setup ## Check form, lints, documentation and dependencies
 	$(STEP) "rustfmt" cargo fmt --all --check

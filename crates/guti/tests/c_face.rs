@@ -22,6 +22,16 @@ fn static_library() -> PathBuf {
 
 #[test]
 fn a_c11_program_uses_every_function() {
+    compile_and_run(&[]);
+}
+
+/// Sees writes beyond the C program's buffers, use after free, and an allocator that is not freed.
+#[test]
+fn a_c11_program_uses_every_function_under_sanitizers() {
+    compile_and_run(&["-g", "-fsanitize=address,undefined"]);
+}
+
+fn compile_and_run(flags: &[&str]) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let out = tempfile::tempdir().unwrap();
     let program = out.path().join("face");
@@ -35,21 +45,18 @@ fn a_c11_program_uses_every_function() {
             "-I",
         ])
         .arg(here.join("include"))
+        .args(flags)
         .arg(here.join("tests/c/face.c"))
         .arg(static_library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program)
         .output()
         .unwrap();
-    assert!(
-        compiled.status.success(),
-        "{}",
-        String::from_utf8_lossy(&compiled.stderr)
-    );
+    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
     let ran = Command::new(&program).output().unwrap();
-    assert!(
-        ran.status.success(),
-        "{}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+}
+
+fn text(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).into_owned()
 }
