@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::findings::{self, Outcome};
 use super::metric::Metric;
 use super::runs::{Condition, Runs};
-use super::thesis::TABLE_PAYLOADS;
+use super::tables::{self, Match};
+use super::thesis::{TABLE_PAYLOADS, TABLES};
 use super::versus::{Standing, Versus, best_against_best, is_ours, ratio_words};
 use crate::record::{Mode, Record};
 use crate::report::escape::escape;
@@ -39,13 +41,72 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
             escape(&winners)
         );
     }
-    html.push_str("</ul>");
+    let _ = write!(
+        html,
+        "<li><strong>The thesis.</strong> {}</li></ul>",
+        escape(&thesis_sentence(runs))
+    );
     html.push_str(&warnings(records));
     if !ours.is_empty() && !theirs.is_empty() {
         html.push_str(&headline_table(runs, &ours, &theirs));
         html.push_str(&each_adapter_table(runs, &ours, &theirs));
     }
     html
+}
+
+/// How far the thesis is confirmed: its findings in words and its tables.
+fn thesis_sentence(runs: &Runs<'_>) -> String {
+    let outcomes: Vec<Outcome> = findings::all(runs)
+        .iter()
+        .map(|(_, tally)| tally.outcome())
+        .collect();
+    let count = |wanted| outcomes.iter().filter(|found| **found == wanted).count();
+    let tested = outcomes.len() - count(Outcome::Untested);
+    let mut sentence = if tested == 0 {
+        format!(
+            "None of the {} findings of the thesis can be tested with these runs.",
+            outcomes.len()
+        )
+    } else {
+        format!(
+            "Of the {} findings of the thesis {tested} can be tested with these runs: {} agree, \
+             {} agree in part, {} do not, {} show no difference.",
+            outcomes.len(),
+            count(Outcome::Agrees),
+            count(Outcome::AgreesInPart),
+            count(Outcome::Differs),
+            count(Outcome::NoDifference),
+        )
+    };
+    let cells: Vec<Match> = TABLES
+        .iter()
+        .flat_map(|table| tables::cells(runs, table))
+        .map(|cell| cell.agreement)
+        .collect();
+    let count = |wanted| cells.iter().filter(|found| **found == wanted).count();
+    let (same, shared, other) = (
+        count(Match::Same),
+        count(Match::Shared),
+        count(Match::Other),
+    );
+    let decided = same + shared + other;
+    if decided > 0 {
+        let _ = write!(
+            sentence,
+            " Of {decided} cells of its tables of winners {same} have the same winner among its \
+             eight adapters, {shared} share one in a tie, {other} have another."
+        );
+    }
+    let (hinted_same, hinted_other) = (count(Match::Hint(true)), count(Match::Hint(false)));
+    let hinted = hinted_same + hinted_other;
+    if hinted > 0 {
+        let _ = write!(
+            sentence,
+            " In {hinted} cells of its tables the best median of its eight adapters is its own \
+             winner's {hinted_same} times (a hint, no verdict)."
+        );
+    }
+    sentence
 }
 
 /// What, where, when, how often.

@@ -90,7 +90,10 @@ pub(crate) fn record(
     let counts: Vec<(u64, u64)> = counts.collect();
     let hdr = LatencyHistogram::from_counts(counts.iter().copied()).expect("small counts");
     let latency = latency(&counts, &hdr);
-    let qps = rate.map_or(f64::from(clients) * 1e6 / latency.mean, |rate| rate as f64);
+    let qps = match rate {
+        Some(rate) => rate as f64,
+        None => f64::from(clients) * 1e6 / latency.mean,
+    };
     let cpu = (qps * service * 0.8 / 1e4).min(100.0);
     Record {
         schema: SCHEMA,
