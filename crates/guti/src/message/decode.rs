@@ -124,8 +124,8 @@ pub(crate) fn allocate_response_parts(message: &[u8]) -> Result<(Guti, &[u8]), D
     Ok((finish_guti(guti, &reader)?, payload))
 }
 
-/// The fields of `guti.v1.Guti` as they come, not judged yet.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The fields of `guti.v1.Guti` as they come, not judged yet. No `Debug`: it would show the TMSI.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GutiNumbers {
     pub(crate) mcc: u32,
     pub(crate) mnc: u32,
