@@ -8,10 +8,11 @@
 //!           PLMN (MCC, MNC) + AMF region (8) + set (10) + pointer (6)
 //! ```
 //!
-//! Three things live here and nothing else does:
+//! Four things live here and nothing else does:
 //! - the identities, with their 3GPP encodings ([`Guti`], [`Guami`], [`Plmn`], ...);
 //! - the [`Allocator`], which hands out GUTIs that are unique and cannot be guessed;
-//! - the [`message`]s of the GUTI service, in protobuf and in JSON.
+//! - the [`message`]s of the GUTI service, in protobuf and in JSON;
+//! - the [`service`] itself, which sees only messages.
 //!
 //! How a message travels is no business of this crate: it knows no transport.
 //!
@@ -34,6 +35,7 @@ pub mod message;
 mod mobile_identity;
 mod permutation;
 mod plmn;
+pub mod service;
 mod tmsi;
 
 pub use allocator::{AllocateError, Allocator, Capacity, CapacityError, DeallocateError};

@@ -26,9 +26,14 @@ pub trait SendMessages: Send {
     fn finish(&mut self);
     /// Gives the whole call up.
     fn cancel(&mut self, code: Code);
+    /// The application let go of this end without finishing. Gives the call up, unless the
+    /// transport knows better (a service ends its calls by returning).
+    fn abandon(&mut self) {
+        self.cancel(Code::Cancelled);
+    }
 }
 
-/// The messages that come in. Dropping it before its end gives the call up.
+/// The messages that come in. A caller that drops it before its end gives the call up.
 pub struct Inbound(Box<dyn ReceiveMessages>);
 
 impl Inbound {
@@ -55,7 +60,8 @@ impl Inbound {
     }
 }
 
-/// The messages that go out. Dropping it without [`finish`](Self::finish) gives the call up.
+/// The messages that go out. A caller that drops it without [`finish`](Self::finish) gives the
+/// call up; a service may drop it, what it returns ends the call.
 pub struct Outbound {
     sink: Box<dyn SendMessages>,
     finished: bool,
@@ -98,7 +104,7 @@ impl Outbound {
 impl Drop for Outbound {
     fn drop(&mut self) {
         if !self.finished {
-            self.sink.cancel(Code::Cancelled);
+            self.sink.abandon();
         }
     }
 }

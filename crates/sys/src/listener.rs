@@ -1,8 +1,9 @@
 //! Listening sockets.
 
+use crate::options::{open_tcp, set_level_option, set_option, with_raw_address};
 use crate::socket::check;
 use crate::{Address, Socket};
-use libc::{c_int, c_void};
+use libc::c_int;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -47,21 +48,15 @@ impl Listener {
     }
 
     fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Self> {
-        let family = if address.is_ipv4() {
-            libc::AF_INET
-        } else {
-            libc::AF_INET6
-        };
-        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: socket touches no memory.
-        let raw = check(unsafe { libc::socket(family, kind, 0) })?;
-        // SAFETY: `raw` was just opened and nobody else owns it.
-        let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+        let fd = open_tcp(address)?;
         set_option(&fd, libc::SO_REUSEADDR)?;
         if shared {
             set_option(&fd, libc::SO_REUSEPORT)?;
         }
-        bind_fd(&fd, address)?;
+        with_raw_address(address, |raw, length| {
+            // SAFETY: pointer and length are those of an initialised socket address.
+            check(unsafe { libc::bind(fd.as_raw_fd(), raw, length) })
+        })?;
         // SAFETY: listen touches no memory; the descriptor is open and bound.
         check(unsafe { libc::listen(fd.as_raw_fd(), BACKLOG) })?;
         Ok(Self {
@@ -71,17 +66,31 @@ impl Listener {
         })
     }
 
+    /// The same listener for another thread: each connection is accepted by one of them.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn share(&self) -> io::Result<Self> {
+        // The file of a Unix socket goes with the first.
+        Ok(Self {
+            fd: self.fd.try_clone()?,
+            path: None,
+            tcp: self.tcp,
+        })
+    }
+
     /// Where it listens; a port asked for as 0 is the one the kernel chose.
     ///
     /// # Errors
     /// What the kernel says.
     pub fn address(&self) -> io::Result<Address> {
-        match &self.path {
-            Some(path) => Ok(Address::Unix(path.clone())),
-            None => Ok(Address::Tcp(
-                TcpListener::from(self.fd.try_clone()?).local_addr()?,
-            )),
+        if self.tcp {
+            let socket = TcpListener::from(self.fd.try_clone()?);
+            return Ok(Address::Tcp(socket.local_addr()?));
         }
+        let socket = UnixListener::from(self.fd.try_clone()?);
+        let path = socket.local_addr()?.as_pathname().map(Into::into);
+        Ok(Address::Unix(path.unwrap_or_default()))
     }
 
     /// The next connection, non-blocking, TCP without delay.
@@ -128,68 +137,6 @@ impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
-}
-
-fn set_option(fd: &OwnedFd, option: c_int) -> io::Result<()> {
-    set_level_option(fd, libc::SOL_SOCKET, option)
-}
-
-fn set_level_option(fd: &OwnedFd, level: c_int, option: c_int) -> io::Result<()> {
-    let on: c_int = 1;
-    // SAFETY: the option reads one int of the size given; the descriptor is open.
-    check(unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            level,
-            option,
-            (&raw const on).cast::<c_void>(),
-            size_of_val(&on) as libc::socklen_t,
-        )
-    })
-    .map(drop)
-}
-
-fn bind_fd(fd: &OwnedFd, address: SocketAddr) -> io::Result<()> {
-    match address {
-        SocketAddr::V4(v4) => {
-            let raw = libc::sockaddr_in {
-                sin_family: libc::AF_INET as libc::sa_family_t,
-                sin_port: v4.port().to_be(),
-                sin_addr: libc::in_addr {
-                    s_addr: u32::from(*v4.ip()).to_be(),
-                },
-                sin_zero: [0; 8],
-            };
-            // SAFETY: pointer and size are those of one initialised sockaddr_in.
-            check(unsafe {
-                libc::bind(
-                    fd.as_raw_fd(),
-                    (&raw const raw).cast(),
-                    size_of_val(&raw) as libc::socklen_t,
-                )
-            })
-        }
-        SocketAddr::V6(v6) => {
-            let raw = libc::sockaddr_in6 {
-                sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                sin6_port: v6.port().to_be(),
-                sin6_flowinfo: v6.flowinfo(),
-                sin6_addr: libc::in6_addr {
-                    s6_addr: v6.ip().octets(),
-                },
-                sin6_scope_id: v6.scope_id(),
-            };
-            // SAFETY: pointer and size are those of one initialised sockaddr_in6.
-            check(unsafe {
-                libc::bind(
-                    fd.as_raw_fd(),
-                    (&raw const raw).cast(),
-                    size_of_val(&raw) as libc::socklen_t,
-                )
-            })
-        }
-    }
-    .map(drop)
 }
 
 #[cfg(test)]

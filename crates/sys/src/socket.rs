@@ -1,11 +1,13 @@
 //! Stream sockets, TCP and Unix, with just the calls that the drivers make.
 
+use crate::options::{open_tcp, open_unix, set_level_option, with_raw_address};
 use bytes::BytesMut;
 use libc::{c_int, c_void};
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -52,6 +54,66 @@ impl Socket {
             Address::Unix(path) => Ok(Self {
                 fd: UnixStream::connect(path)?.into(),
             }),
+        }
+    }
+
+    /// Begins to connect and does not wait: the socket, non-blocking, becomes writable when it is
+    /// connected or has failed; [`take_error`](Self::take_error) tells which.
+    ///
+    /// # Errors
+    /// What the kernel says at once, for example that a Unix path does not exist.
+    pub fn begin_connect(address: &Address) -> io::Result<Self> {
+        let (fd, result) = match address {
+            Address::Tcp(address) => {
+                let fd = open_tcp(*address)?;
+                set_level_option(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
+                let result = with_raw_address(*address, |raw, length| {
+                    // SAFETY: pointer and length are those of an initialised socket address.
+                    check(unsafe { libc::connect(fd.as_raw_fd(), raw, length) })
+                });
+                (fd, result)
+            }
+            Address::Unix(path) => {
+                let fd = open_unix()?;
+                let raw = unix_address(path)?;
+                // SAFETY: pointer and length are those of an initialised socket address.
+                let result = check(unsafe {
+                    libc::connect(
+                        fd.as_raw_fd(),
+                        (&raw const raw).cast(),
+                        size_of_val(&raw) as libc::socklen_t,
+                    )
+                });
+                (fd, result)
+            }
+        };
+        match result {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(Self { fd }),
+        }
+    }
+
+    /// The error that waits on the socket, for example why connecting failed.
+    ///
+    /// # Errors
+    /// That error.
+    pub fn take_error(&self) -> io::Result<()> {
+        let mut code: c_int = 0;
+        let mut length = size_of_val(&code) as libc::socklen_t;
+        // SAFETY: the option writes one int; its size is given; both outlive the call.
+        check(unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ERROR,
+                (&raw mut code).cast::<c_void>(),
+                &raw mut length,
+            )
+        })?;
+        if code == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::from_raw_os_error(code))
         }
     }
 
@@ -224,6 +286,24 @@ impl AsFd for Socket {
     }
 }
 
+fn unix_address(path: &std::path::Path) -> io::Result<libc::sockaddr_un> {
+    // SAFETY: an all-zero sockaddr_un is valid.
+    let mut raw: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    raw.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    let octets = path.as_os_str().as_bytes();
+    // One octet stays zero: the kernel wants the path to end.
+    if octets.len() >= raw.sun_path.len() || octets.contains(&0) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{} is too long for a Unix socket's path", path.display()),
+        ));
+    }
+    for (place, octet) in raw.sun_path.iter_mut().zip(octets) {
+        *place = *octet as libc::c_char;
+    }
+    Ok(raw)
+}
+
 pub(crate) fn check(result: c_int) -> io::Result<c_int> {
     if result < 0 {
         Err(io::Error::last_os_error())
@@ -297,6 +377,30 @@ mod tests {
             .set_receive_timeout(Some(Duration::from_secs(5)))
             .unwrap();
         assert_eq!(client.receive(&mut buffer).unwrap(), 0);
+    }
+
+    #[test]
+    fn connecting_without_waiting_tells_how_it_ended() {
+        let listener = Listener::bind(&Address::Tcp(([127, 0, 0, 1], 0).into()), false).unwrap();
+        let address = listener.address().unwrap();
+        let socket = Socket::begin_connect(&address).unwrap();
+        let soon = Some(Instant::now() + Duration::from_secs(5));
+        assert!(socket.wait(true, soon).unwrap());
+        socket.take_error().unwrap();
+
+        drop(listener);
+        let refused = Socket::begin_connect(&address).and_then(|socket| {
+            assert!(socket.wait(true, soon).unwrap());
+            socket.take_error()
+        });
+        assert_eq!(
+            refused.unwrap_err().kind(),
+            io::ErrorKind::ConnectionRefused
+        );
+
+        let nowhere = Address::Unix("/nowhere/at/all".into());
+        let error = Socket::begin_connect(&nowhere).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
