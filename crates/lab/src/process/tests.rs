@@ -75,3 +75,36 @@ fn a_missing_program_is_named() {
         .expect_err("there is none");
     assert!(format!("{error:#}").contains("/nowhere/peer"), "{error:#}");
 }
+
+/// Not a test by itself: the process in which the next one lets a panic happen. It has a child
+/// whose destructor will not run, as under `panic = "abort"`.
+#[test]
+#[ignore = "run by a_panic_leaves_no_child_behind, in a process of its own"]
+fn panics_with_a_child() {
+    let process = shell("exec sleep 60");
+    println!("child {}", process.id());
+    std::mem::forget(process);
+    panic!("on purpose");
+}
+
+#[test]
+fn a_panic_leaves_no_child_behind() {
+    let test = std::env::current_exe().expect("this test");
+    let output = Command::new(test)
+        .args([
+            "--exact",
+            "process::tests::panics_with_a_child",
+            "--ignored",
+            "--nocapture",
+        ])
+        .output()
+        .expect("the test runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let pid = said
+        .lines()
+        .find_map(|line| line.split_once("child ")?.1.trim().parse::<u32>().ok())
+        .expect("the child's id");
+    assert!(!output.status.success(), "{said}");
+    let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    assert!(!command.contains("sleep"), "{pid} is still there");
+}
