@@ -151,7 +151,7 @@ impl Process {
         {
             let mut child = lock(&self.child);
             drop(child.stdin.take());
-            signal(&mut child, Signal::TERM);
+            signal_group(&mut child, Signal::TERM);
         }
         if self.wait(GRACE).is_none() {
             kill(&mut lock(&self.child));
@@ -237,11 +237,15 @@ fn signal(child: &mut Child, signal: Signal) {
     }
 }
 
-fn kill(child: &mut Child) {
-    // With whatever it has started: a script's children do not end with the script.
+/// With whatever it has started: a script's children do not end with the script.
+fn signal_group(child: &mut Child, signal: Signal) {
     if matches!(child.try_wait(), Ok(None)) {
-        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+        let _ = kill_process_group(Pid::from_child(child), signal);
     }
+}
+
+fn kill(child: &mut Child) {
+    signal_group(child, Signal::KILL);
     // Fails only if it has already been waited for.
     let _ = child.kill();
     let _ = child.wait();

@@ -108,3 +108,19 @@ fn a_panic_leaves_no_child_behind() {
     let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     assert!(!command.contains("sleep"), "{pid} is still there");
 }
+
+#[test]
+fn what_it_has_started_ends_with_it() {
+    let process = shell("sleep 60 & echo $!; wait");
+    let Output::Line(pid) = process.output(SOON) else {
+        panic!("the shell says something");
+    };
+    process.end();
+    let proc = format!("/proc/{pid}/cmdline");
+    let deadline = Instant::now() + SOON;
+    // An orphan is waited for by somebody else, soon.
+    while std::fs::read_to_string(&proc).is_ok_and(|command| command.contains("sleep")) {
+        assert!(Instant::now() < deadline, "{pid} is still there");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
