@@ -84,6 +84,9 @@ pub(super) struct Calls {
 
 const FIRST_RING: usize = 64;
 
+/// How many messages' room a slot keeps for its next call.
+const KEPT: usize = 16;
+
 impl Calls {
     pub(super) const fn new() -> Self {
         Self {
@@ -162,6 +165,9 @@ impl Calls {
         call.deadline = None;
         call.front = None;
         call.rest.clear();
+        if call.rest.capacity() > KEPT {
+            call.rest = VecDeque::new();
+        }
         call.waiting = 0;
         call.stream = None;
         call.partial = None;

@@ -12,6 +12,7 @@ pub(super) const SETTLED_UNASKED: &str = "HELLO is acknowledged by an end that m
 pub(super) const UNKNOWN_FRAME: &str = "a frame type that is unknown and not ignorable";
 pub(super) const UNKNOWN_FLAG: &str = "a flag that is unknown for its frame type";
 pub(super) const WRONG_DIRECTION: &str = "a frame that this end does not send";
+pub(super) const DRAIN_AGAIN: &str = "a second DRAIN";
 pub(super) const FRAME_TOO_LONG: &str = "frame too long";
 pub(super) const FRAME_TRUNCATED: &str = "a frame ends inside a field";
 pub(super) const FRAME_LENGTH: &str = "a frame of fixed length has another length";

@@ -151,10 +151,10 @@ impl Connection {
         if !matches!(self.role, Role::Client) {
             return Err(fault::WRONG_DIRECTION);
         }
-        if self.peer_drains.is_none() {
-            self.tell(Output::Draining);
+        if self.peer_drains.replace(last).is_some() {
+            return Err(fault::DRAIN_AGAIN);
         }
-        self.peer_drains = Some(last);
+        self.tell(Output::Draining);
         self.refuse_above(last);
         Ok(())
     }

@@ -1,8 +1,21 @@
 //! The native protocol's connection, driven through its public verbs only.
+
 #![expect(
     clippy::disallowed_methods,
     reason = "an instant to count from; the clock is set by the tests"
 )]
 
+mod cancellation;
+mod closing;
+mod deadlines;
+mod fragments;
+mod keep_alive;
+mod limits;
+mod negotiation;
 mod pair;
+mod raw;
+mod robustness;
+mod sequences;
+mod streams;
 mod unary;
+mod vectors;

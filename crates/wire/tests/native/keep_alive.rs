@@ -1,0 +1,84 @@
+//! Signs of life.
+
+use crate::pair::{ECHO, Pair, outputs, transmitted};
+use corewire_message::{Body, ErrorKind, Request, Response};
+use corewire_wire::native::Config;
+use corewire_wire::{Core, Output};
+use std::time::Duration;
+
+const INTERVAL: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+fn config() -> Config {
+    Config::with(|config| {
+        config.keep_alive_interval = Some(INTERVAL);
+        config.keep_alive_timeout = TIMEOUT;
+    })
+}
+
+fn silent() -> Config {
+    Config::with(|config| config.keep_alive_interval = None)
+}
+
+#[test]
+fn an_idle_peer_that_answers_is_kept() {
+    let mut pair = Pair::with(config(), silent()).greeted();
+    for _ in 0..10 {
+        assert_eq!(pair.client.poll_timeout(), Some(pair.now + INTERVAL));
+        pair.pass(INTERVAL);
+        assert!(pair.up().unwrap(), "a ping");
+        assert!(pair.down().unwrap(), "its answer");
+        assert!(pair.client.fault().is_none());
+    }
+}
+
+#[test]
+fn a_peer_that_says_nothing_is_dead() {
+    let mut pair = Pair::with(config(), silent()).greeted();
+    let call = pair.call(Request::new(ECHO));
+    pair.up().unwrap();
+    pair.pass(INTERVAL);
+    assert!(
+        !transmitted(&mut pair.client, pair.now).is_empty(),
+        "a ping"
+    );
+    assert_eq!(pair.client.poll_timeout(), Some(pair.now + TIMEOUT));
+    pair.pass(TIMEOUT);
+    assert_eq!(pair.client.fault().unwrap().what, "keep-alive timeout");
+    match pair.client.poll() {
+        Some(Output::Failed { call: id, error }) => {
+            assert_eq!((id, error.kind()), (call, ErrorKind::FateUnknown));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(pair.client.call(pair.now, Request::new(ECHO)).is_err());
+    assert_eq!(pair.client.poll_timeout(), None);
+    pair.close_both();
+    assert!(pair.client.poll().is_none());
+    assert_eq!(outputs(&mut pair.server).len(), 2);
+}
+
+#[test]
+fn any_octet_is_a_sign_of_life() {
+    let mut pair = Pair::with(config(), silent()).greeted();
+    pair.pass(INTERVAL - Duration::from_millis(1));
+    pair.call(Request::new(ECHO));
+    pair.run();
+    let (id, _) = pair.request();
+    pair.server.respond(id, Response::ok(Body::new()));
+    pair.run();
+    pair.pass(Duration::from_millis(1));
+    assert!(
+        transmitted(&mut pair.client, pair.now).is_empty(),
+        "no ping"
+    );
+}
+
+#[test]
+fn a_passive_client_is_not_asked() {
+    let mut pair = Pair::with(Config::blocking(), config()).greeted();
+    assert_eq!(pair.server.poll_timeout(), None);
+    assert_eq!(pair.client.poll_timeout(), None);
+    pair.pass(10 * INTERVAL);
+    assert!(!pair.down().unwrap());
+}
