@@ -170,20 +170,23 @@ pub(super) unsafe extern "C" fn on_frame_send(
     frame: *const ffi::nghttp2_frame,
     user: *mut c_void,
 ) -> c_int {
-    // SAFETY: the library gives a valid frame; `goaway` is read only when it is one.
-    let goaway = unsafe {
-        let frame = &*frame;
-        if u32::from(frame.hd.type_) as ffi::nghttp2_frame_type != ffi::NGHTTP2_GOAWAY {
-            return 0;
-        }
-        ErrorCode(frame.goaway.error_code)
-    };
-    // SAFETY: `user` as above.
+    // SAFETY: the library gives a valid frame; every frame starts with its header.
+    let frame = unsafe { &*frame };
+    // SAFETY: `user` as above; each union field is read only for its own frame type.
     unsafe {
-        with_cell(user, ffi::NGHTTP2_ERR_CALLBACK_FAILURE, |cell| {
-            cell.sent_goaway = Some(goaway);
-            0
-        })
+        match u32::from(frame.hd.type_) as ffi::nghttp2_frame_type {
+            ffi::NGHTTP2_HEADERS if frame.headers.cat == ffi::NGHTTP2_HCAT_REQUEST => {
+                with_cell(user, ffi::NGHTTP2_ERR_CALLBACK_FAILURE, |cell| {
+                    cell.last_request = stream_number(frame.hd.stream_id);
+                    0
+                })
+            }
+            ffi::NGHTTP2_GOAWAY => with_cell(user, ffi::NGHTTP2_ERR_CALLBACK_FAILURE, |cell| {
+                cell.sent_goaway = Some(ErrorCode(frame.goaway.error_code));
+                0
+            }),
+            _ => 0,
+        }
     }
 }
 

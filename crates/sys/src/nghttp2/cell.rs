@@ -1,9 +1,9 @@
 //! What callbacks and commands share.
 
+use super::StreamMap;
 use super::outgoing::{Outgoing, Sink};
 use super::{ErrorCode, Event, HeadersKind};
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 use std::ptr::NonNull;
 
 /// Emptied stream states kept for the next streams.
@@ -22,7 +22,7 @@ pub(super) struct Cell {
     pub(super) max_header_list: usize,
     /// Where the octets being received start, and how many there are.
     pub(super) input: (usize, usize),
-    pub(super) outgoing: HashMap<u32, Outgoing, StreamHash>,
+    pub(super) outgoing: StreamMap<Outgoing>,
     pub(super) spare: Vec<Outgoing>,
     /// Octets queued on all streams.
     pub(super) queued: usize,
@@ -30,6 +30,8 @@ pub(super) struct Cell {
     pub(super) sink: Option<NonNull<dyn Sink>>,
     /// Whether something was written to `sink`.
     pub(super) wrote: bool,
+    /// The last request whose HEADERS were written.
+    pub(super) last_request: u32,
     /// The error code of a GOAWAY that was sent.
     pub(super) sent_goaway: Option<ErrorCode>,
 }
@@ -50,11 +52,12 @@ impl Cell {
             section: Section::default(),
             max_header_list: max_header_list as usize,
             input: (0, 0),
-            outgoing: HashMap::default(),
+            outgoing: StreamMap::default(),
             spare: Vec::new(),
             queued: 0,
             sink: None,
             wrote: false,
+            last_request: 0,
             sent_goaway: None,
         }
     }
@@ -115,28 +118,5 @@ impl Cell {
                 self.spare.push(outgoing);
             }
         }
-    }
-}
-
-pub(super) type StreamHash = BuildHasherDefault<StreamHasher>;
-
-/// Spreads stream numbers: they are small, odd and grow, and the library bounds how many live.
-#[derive(Default)]
-pub(super) struct StreamHasher(u64);
-
-impl Hasher for StreamHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, octets: &[u8]) {
-        for octet in octets {
-            self.0 = (self.0 << 8) | u64::from(*octet);
-        }
-        self.0 = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.0 = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }

@@ -11,6 +11,11 @@ pub struct Field<'a> {
     borrows: PhantomData<&'a [u8]>,
 }
 
+// SAFETY: a field is two borrowed slices of immutable octets.
+unsafe impl Send for Field<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Field<'_> {}
+
 impl<'a> Field<'a> {
     /// A field whose name and value are known when the program is written: copied never.
     #[must_use]
@@ -57,6 +62,18 @@ impl<'a> Field<'a> {
                 flags: flags as u8,
             },
             borrows: PhantomData,
+        }
+    }
+
+    /// Its name and value.
+    #[must_use]
+    pub const fn parts(&self) -> (&'a [u8], &'a [u8]) {
+        // SAFETY: both were made from slices that live for `'a`.
+        unsafe {
+            (
+                std::slice::from_raw_parts(self.raw.name, self.raw.namelen),
+                std::slice::from_raw_parts(self.raw.value, self.raw.valuelen),
+            )
         }
     }
 

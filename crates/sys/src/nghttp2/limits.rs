@@ -15,7 +15,7 @@ pub struct Limits {
     pub max_frame: u32,
     /// The longest header list that is kept: octets of names and values and 32 for each
     /// (RFC 9113, 6.5.2). What is longer is dropped and reported as [`super::Event::Headers`]
-    /// with `oversized`.
+    /// with `oversized`. Longer ones are not sent either.
     pub max_header_list: u32,
     /// CONTINUATION frames that may follow one HEADERS frame.
     pub max_continuations: usize,

@@ -16,6 +16,7 @@ mod field;
 mod limits;
 mod outgoing;
 mod session;
+mod stream_map;
 #[cfg(test)]
 mod tests;
 
@@ -25,3 +26,4 @@ pub use field::Field;
 pub use limits::Limits;
 pub use outgoing::{INLINE_PIECE, Sink};
 pub use session::{Role, Session};
+pub use stream_map::{StreamHasher, StreamMap};

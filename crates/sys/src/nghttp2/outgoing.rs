@@ -53,10 +53,6 @@ pub(super) enum Trailers {
     Block(Vec<u8>),
 }
 
-// SAFETY: the pointers inside a `Field<'static>` are to immutable octets that live as long as the
-// program.
-unsafe impl Send for Trailers {}
-
 impl Outgoing {
     /// Adds a piece; `inline` beyond [`INLINE_PIECE`] is joined with `shared` by copying.
     pub(super) fn push(&mut self, inline: &[u8], shared: Bytes) {

@@ -406,6 +406,22 @@ impl Session {
             .filter(|code| *code != ErrorCode::NO_ERROR)
     }
 
+    /// The last stream whose request was written to a sink; 0 before the first.
+    #[must_use]
+    pub fn last_request_sent(&self) -> u32 {
+        self.cell().last_request
+    }
+
+    /// Whether this side's part of the stream is fully written to a sink.
+    #[must_use]
+    pub fn is_finished(&self, stream: u32) -> bool {
+        // SAFETY: the session is live; this only reads.
+        unsafe {
+            ffi::nghttp2_session_get_stream_local_close(self.raw.as_ptr(), stream.cast_signed())
+                != 0
+        }
+    }
+
     fn resume(&mut self, stream: u32) {
         // SAFETY: as in `reset`; a stream without a deferred body is ignored.
         unsafe {
@@ -598,7 +614,10 @@ unsafe fn set_options(option: *mut ffi::nghttp2_option, limits: &Limits) {
         ffi::nghttp2_option_set_max_continuations(option, limits.max_continuations);
         ffi::nghttp2_option_set_max_outbound_ack(option, limits.max_outbound_acks);
         ffi::nghttp2_option_set_max_settings(option, limits.max_settings);
-        ffi::nghttp2_option_set_max_send_header_block_length(option, MAX_SEND_HEADER_BLOCK);
+        ffi::nghttp2_option_set_max_send_header_block_length(
+            option,
+            limits.max_header_list as usize + OWN_HEADERS,
+        );
         let (burst, rate) = limits.stream_resets;
         ffi::nghttp2_option_set_stream_reset_rate_limit(option, burst, rate);
         let (burst, rate) = limits.glitches;
@@ -606,6 +625,6 @@ unsafe fn set_options(option: *mut ffi::nghttp2_option, limits: &Limits) {
     }
 }
 
-/// The longest header section this side sends, octets: as the library's default, named here
-/// because callers' headers meet it.
-const MAX_SEND_HEADER_BLOCK: usize = 64 << 10;
+/// Octets beside the application's headers in a header section: what the library counts for
+/// pseudo-header fields and the protocol's own.
+const OWN_HEADERS: usize = 8 << 10;

@@ -25,9 +25,10 @@ pub fn read_max_rsp_time(value: &[u8]) -> Option<Duration> {
     super::decimal::read(value).map(Duration::from_millis)
 }
 
-/// Calls `with` with a `3gpp-Sbi-Max-Rsp-Time` value.
-pub fn with_max_rsp_time<R>(span: Duration, with: impl FnOnce(&[u8]) -> R) -> R {
-    with(super::decimal::write(to_millis(span)).as_bytes())
+/// A `3gpp-Sbi-Max-Rsp-Time` value.
+#[must_use]
+pub fn max_rsp_time(span: Duration) -> super::decimal::Decimal {
+    super::decimal::write(to_millis(span))
 }
 
 /// The point in time that a received span means on this side's clock.
@@ -45,7 +46,7 @@ mod tests {
     fn a_span_goes_both_ways_and_is_the_same_in_both_protocols() {
         for millis in [1, 50, 999, 1_000, 99_999, 86_400_000] {
             let span = Duration::from_millis(millis);
-            assert_eq!(with_max_rsp_time(span, read_max_rsp_time), Some(span));
+            assert_eq!(read_max_rsp_time(max_rsp_time(span).as_bytes()), Some(span));
             let mut text = [0; grpc::TIMEOUT_OCTETS];
             let length = grpc::write_timeout(span, &mut text);
             assert_eq!(grpc::read_timeout(&text[..length]), Some(span));

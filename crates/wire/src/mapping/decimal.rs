@@ -1,18 +1,23 @@
 //! Decimal numbers in header values, without allocating.
 
 /// A number as text.
-pub(crate) struct Decimal {
+#[derive(Clone, Copy, Debug)]
+pub struct Decimal {
     digits: [u8; 20],
     start: usize,
 }
 
 impl Decimal {
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    /// Its digits.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
         &self.digits[self.start..]
     }
 }
 
-pub(crate) fn write(mut number: u64) -> Decimal {
+/// A number's text.
+#[must_use]
+pub fn write(mut number: u64) -> Decimal {
     let mut text = Decimal {
         digits: [b'0'; 20],
         start: 20,
@@ -29,7 +34,8 @@ pub(crate) fn write(mut number: u64) -> Decimal {
 }
 
 /// The number that digits alone say; `None` for anything else or more than a `u64`.
-pub(crate) fn read(digits: &[u8]) -> Option<u64> {
+#[must_use]
+pub fn read(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }

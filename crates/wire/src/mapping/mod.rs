@@ -1,7 +1,7 @@
 //! How one protocol's words become another's: tables, kept here alone and tested both ways.
 
 pub mod deadline;
-pub(crate) mod decimal;
+pub mod decimal;
 pub mod priority;
 pub mod problem;
 pub mod status;

@@ -1,0 +1,144 @@
+//! Unary bodies that come in pieces, and the memory short ones share.
+
+use bytes::{Bytes, BytesMut};
+
+/// The size of one piece of shared memory, octets.
+const ARENA: usize = 64 << 10;
+/// Octets from which a body gets memory of its own.
+const OWN_FROM: usize = 8 << 10;
+/// The most that an announced length alone makes us reserve, octets.
+const RESERVE_AT_MOST: usize = 256 << 10;
+
+/// Memory that short-lived small things share: header blocks and short bodies. When all of a
+/// piece are gone it is used again, so a steady flow of calls allocates nothing.
+#[derive(Debug, Default)]
+pub(super) struct Arena(BytesMut);
+
+impl Arena {
+    /// The block being built.
+    pub(super) fn block(&mut self) -> &mut BytesMut {
+        if self.0.capacity() == 0 {
+            self.0.reserve(ARENA);
+        }
+        &mut self.0
+    }
+
+    /// The block that was built.
+    pub(super) fn take(&mut self) -> Bytes {
+        if self.0.is_empty() {
+            return Bytes::new();
+        }
+        self.0.split().freeze()
+    }
+
+    fn copy(&mut self, octets: &[u8]) -> Bytes {
+        self.block().extend_from_slice(octets);
+        self.take()
+    }
+}
+
+/// A body that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) enum Gathered {
+    /// Nothing has come.
+    #[default]
+    Empty,
+    /// One piece has come; most bodies are no more.
+    One(Bytes),
+    /// More.
+    Many(BytesMut),
+}
+
+impl Gathered {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::One(octets) => octets.len(),
+            Self::Many(octets) => octets.len(),
+        }
+    }
+
+    pub(super) fn first_octets(&self) -> &[u8] {
+        match self {
+            Self::Empty => &[],
+            Self::One(octets) => octets,
+            Self::Many(octets) => octets,
+        }
+    }
+
+    /// Adds a piece. `expected` is the whole length as the peer announced it, if it did.
+    pub(super) fn put(&mut self, octets: &[u8], expected: Option<usize>, arena: &mut Arena) {
+        *self = match std::mem::take(self) {
+            Self::Empty if octets.len() < OWN_FROM => Self::One(arena.copy(octets)),
+            Self::Empty => {
+                let mut own = reserved(octets.len(), expected);
+                own.extend_from_slice(octets);
+                Self::Many(own)
+            }
+            Self::One(first) => {
+                let mut own = reserved(first.len() + octets.len(), expected);
+                own.extend_from_slice(&first);
+                own.extend_from_slice(octets);
+                Self::Many(own)
+            }
+            Self::Many(mut own) => {
+                own.extend_from_slice(octets);
+                Self::Many(own)
+            }
+        };
+    }
+
+    pub(super) fn take(&mut self) -> Bytes {
+        match std::mem::take(self) {
+            Self::Empty => Bytes::new(),
+            Self::One(octets) => octets,
+            Self::Many(octets) => octets.freeze(),
+        }
+    }
+}
+
+fn reserved(have: usize, expected: Option<usize>) -> BytesMut {
+    BytesMut::with_capacity(expected.unwrap_or(0).clamp(have, have.max(RESERVE_AT_MOST)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_come_out_as_they_came_in() {
+        let mut arena = Arena::default();
+        for length in [0, 1, OWN_FROM - 1, OWN_FROM, 3 * ARENA] {
+            for piece in [1usize, 1000, OWN_FROM, usize::MAX] {
+                let octets: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+                let mut body = Gathered::default();
+                for octets in octets.chunks(piece) {
+                    body.put(octets, Some(length), &mut arena);
+                }
+                assert_eq!(body.len(), length);
+                assert_eq!(body.first_octets(), octets);
+                assert_eq!(body.take(), octets);
+                assert_eq!(body.len(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn an_announced_length_alone_reserves_little() {
+        assert!(reserved(10, Some(usize::MAX)).capacity() <= RESERVE_AT_MOST);
+        assert!(reserved(10, Some(100)).capacity() >= 100);
+        assert!(reserved(RESERVE_AT_MOST * 2, Some(5)).capacity() >= RESERVE_AT_MOST * 2);
+    }
+
+    #[test]
+    fn short_bodies_share_memory_that_is_used_again() {
+        let mut arena = Arena::default();
+        let mut addresses = std::collections::HashSet::new();
+        for _ in 0..1000 {
+            let mut body = Gathered::default();
+            body.put(&[7; 4000], None, &mut arena);
+            addresses.insert(body.take().as_ptr() as usize / ARENA);
+        }
+        assert!(addresses.len() <= 4, "{} pieces of memory", addresses.len());
+    }
+}

@@ -1,0 +1,346 @@
+//! One connection: what both ends share.
+
+use super::body::Arena;
+use super::call::Call;
+use super::config::{Config, Flavour};
+use super::fields::BinaryValues;
+use super::keep_alive::KeepAlive;
+use super::operations::Operations;
+use super::sink::IntoOutbox;
+use corewire_message::Body;
+use corewire_sys::nghttp2::{self, ErrorCode, Event, INLINE_PIECE, Session, StreamMap};
+use corewire_wire::{CallId, Deadlines, Fault, KindOf, Outbox, Output, grpc};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Instant;
+
+/// Emptied calls kept for the next ones.
+const SPARE_CALLS: usize = 256;
+
+/// One HTTP/2 connection, sans-IO: see [`corewire_wire::Core`].
+pub struct Connection {
+    pub(super) session: Session,
+    pub(super) end: End,
+    pub(super) config: Config,
+    pub(super) calls: StreamMap<Box<Call>>,
+    pub(super) spare: Vec<Box<Call>>,
+    pub(super) outputs: VecDeque<Pending>,
+    pub(super) deadlines: Deadlines,
+    pub(super) operations: Operations,
+    pub(super) arena: Arena,
+    pub(super) scratch: Scratch,
+    pub(super) keep_alive: KeepAlive,
+    /// What the session wrote while octets were being received; goes out first.
+    pub(super) carried: Outbox,
+    pub(super) drain: Drain,
+    pub(super) peer_drains: bool,
+    pub(super) fault: Option<Fault>,
+    pub(super) closed: bool,
+    /// Octets received.
+    pub(super) received: u64,
+    /// Octets of whole bodies, and of messages longer than the window, that are held here.
+    pub(super) gathered: usize,
+    /// Streams of whole bodies that got octets in this turn.
+    pub(super) touched: Vec<u32>,
+    /// Server: streams answered before their request ended.
+    pub(super) half_open: Vec<u32>,
+    /// Streams whose owners were told that they have no room.
+    pub(super) blocked: RefCell<Vec<u32>>,
+    pub(super) now: Instant,
+}
+
+/// Which end this is.
+pub(super) enum End {
+    Client {
+        flavour: Flavour,
+        authority: Box<str>,
+    },
+    Server {
+        kind_of: KindOf,
+    },
+}
+
+/// Something to tell the application, and what it takes with it when it goes.
+pub(super) struct Pending {
+    pub(super) output: Output,
+    /// Octets whose connection credit is given back when it is taken.
+    pub(super) cost: usize,
+    /// Octets of a whole body that stop counting as gathered then.
+    pub(super) held: usize,
+}
+
+impl From<Output> for Pending {
+    fn from(output: Output) -> Self {
+        Self {
+            output,
+            cost: 0,
+            held: 0,
+        }
+    }
+}
+
+/// How far this side is with its farewell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drain {
+    No,
+    /// A notice was sent; the last word follows at the latest then.
+    Noticed(Instant),
+    /// Nothing is left to say.
+    Said,
+}
+
+/// Memory used again from call to call.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub(super) path: Vec<u8>,
+    pub(super) message: Vec<u8>,
+    pub(super) octets: Vec<u8>,
+    pub(super) binary: BinaryValues,
+}
+
+impl Connection {
+    /// The calling end. `authority` is what the service is called, for example
+    /// `smf.example:8080`.
+    #[must_use]
+    pub fn client(config: Config, flavour: Flavour, authority: &str, now: Instant) -> Self {
+        let end = End::Client {
+            flavour,
+            authority: authority.into(),
+        };
+        Self::new(config, nghttp2::Role::Client, end, now)
+    }
+
+    /// The answering end: both flavours, told apart by content type. `kind_of` tells the shape of
+    /// each operation's calls.
+    #[must_use]
+    pub fn server(config: Config, kind_of: KindOf, now: Instant) -> Self {
+        Self::new(config, nghttp2::Role::Server, End::Server { kind_of }, now)
+    }
+
+    fn new(config: Config, role: nghttp2::Role, end: End, now: Instant) -> Self {
+        let mut limits = config.limits();
+        // What HTTP/2 cannot say is brought to the next that it can.
+        limits.max_frame = limits.max_frame.clamp(1 << 14, (1 << 24) - 1);
+        limits.stream_window = limits.stream_window.min(i32::MAX as u32);
+        limits.connection_window = limits.connection_window.clamp(65_535, i32::MAX as u32);
+        let session = match Session::new(role, &limits) {
+            Ok(session) => session,
+            // Limits are in range: only memory can be missing, and Rust ends there too.
+            Err(error) => panic!("no HTTP/2 session: {error}"),
+        };
+        Self {
+            session,
+            end,
+            calls: StreamMap::default(),
+            spare: Vec::new(),
+            outputs: VecDeque::new(),
+            deadlines: Deadlines::new(),
+            operations: Operations::new(),
+            arena: Arena::default(),
+            scratch: Scratch::default(),
+            keep_alive: KeepAlive::new(config.keep_alive_interval, config.keep_alive_timeout, now),
+            carried: Outbox::new(),
+            drain: Drain::No,
+            peer_drains: false,
+            fault: None,
+            closed: false,
+            received: 0,
+            gathered: 0,
+            touched: Vec::new(),
+            half_open: Vec::new(),
+            blocked: RefCell::default(),
+            now,
+            config,
+        }
+    }
+
+    /// Whether HTTP/2 is through with this connection: nothing more is expected from the peer and
+    /// nothing waits to be sent. The driver writes what its outbox holds, then closes.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.closed || !self.session.wants_read() && !self.session.wants_write()
+    }
+
+    pub(super) fn tell(&mut self, output: Output) {
+        self.outputs.push_back(Pending::from(output));
+    }
+
+    pub(super) fn fail(&mut self, what: &'static str) {
+        if self.fault.is_none() {
+            self.fault = Some(Fault {
+                what,
+                offset: self.received,
+            });
+        }
+    }
+
+    /// An empty call.
+    pub(super) fn new_call(&mut self) -> Box<Call> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Takes a call out: it has ended here. Credit that it holds goes back to the connection.
+    pub(super) fn remove(&mut self, stream: u32) -> Option<Box<Call>> {
+        let mut call = self.calls.remove(&stream)?;
+        self.gathered -= call.gathered();
+        if let Some(timer) = call.timer.take() {
+            self.deadlines.remove(timer);
+        }
+        if call.unreturned > 0 {
+            self.session.consume_connection(call.unreturned);
+        }
+        Some(call)
+    }
+
+    /// Keeps an emptied call's memory for the next.
+    pub(super) fn recycle(&mut self, mut call: Box<Call>) {
+        if self.spare.len() < SPARE_CALLS {
+            *call = Call::default();
+            self.spare.push(call);
+        }
+    }
+
+    /// Adds a message with its five octets in front to a stream.
+    pub(super) fn push_message(&mut self, stream: u32, message: Body) -> bool {
+        let Some(prefix) = grpc::prefix(message.len()) else {
+            return false;
+        };
+        let head = message.head();
+        let mut inline = [0; INLINE_PIECE];
+        inline[..prefix.len()].copy_from_slice(&prefix);
+        inline[prefix.len()..][..head.len()].copy_from_slice(head);
+        let length = prefix.len() + head.len();
+        self.session
+            .push(stream, &inline[..length], message.tail().clone());
+        true
+    }
+
+    /// Adds a body without framing to a stream.
+    pub(super) fn push_body(&mut self, stream: u32, body: &Body) {
+        self.session.push(stream, body.head(), body.tail().clone());
+    }
+
+    /// Takes what the session has to tell. `input` is what it received last.
+    pub(super) fn take_events(&mut self, input: &[u8]) {
+        while let Some(event) = self.session.next_event() {
+            match event {
+                Event::Headers {
+                    stream,
+                    kind,
+                    fields,
+                    oversized,
+                } => match self.end {
+                    End::Client { .. } => self.answer_head(stream, fields, oversized),
+                    End::Server { .. } => self.request_head(stream, kind, fields, oversized),
+                },
+                Event::Data { stream, octets } => {
+                    self.body_octets(stream, input.get(octets).unwrap_or_default());
+                }
+                Event::End { stream } => match self.end {
+                    End::Client { .. } => self.answer_end(stream),
+                    End::Server { .. } => self.request_end(stream),
+                },
+                Event::Closed { stream, code } => self.stream_closed(stream, code),
+                Event::GoAway { .. } => self.peer_drains(),
+                Event::Credit => {}
+                Event::Pong => {
+                    if let Drain::Noticed(_) = self.drain {
+                        self.last_word();
+                    }
+                }
+            }
+        }
+    }
+
+    fn stream_closed(&mut self, stream: u32, code: ErrorCode) {
+        let Some(call) = self.remove(stream) else {
+            return;
+        };
+        match self.end {
+            End::Client { .. } => self.answer_closed(stream, &call, code),
+            End::Server { .. } => self.request_closed(stream, &call),
+        }
+        self.recycle(call);
+    }
+
+    fn peer_drains(&mut self) {
+        if !self.peer_drains {
+            self.peer_drains = true;
+            self.tell(Output::Draining);
+        }
+    }
+
+    /// Says which of the peer's streams was the last.
+    pub(super) fn last_word(&mut self) {
+        self.drain = Drain::Said;
+        self.session.go_away(ErrorCode::NO_ERROR);
+    }
+
+    /// Lets the session write, and takes what it has to tell of that.
+    pub(super) fn write(&mut self, outbox: &mut Outbox) -> bool {
+        let wrote = match self.session.send(&mut IntoOutbox(outbox)) {
+            Ok(wrote) => wrote,
+            Err(error) => {
+                self.fail(error.text());
+                false
+            }
+        };
+        self.take_events(&[]);
+        wrote
+    }
+
+    /// Server: asks peers to stop sending what nobody will read (RFC 9113, 8.1), once the answer
+    /// is written; says whether it asked any.
+    pub(super) fn reset_half_open(&mut self) -> bool {
+        let mut asked = false;
+        let mut streams = std::mem::take(&mut self.half_open);
+        streams.retain(|stream| {
+            let Some(call) = self.calls.get(stream) else {
+                return false;
+            };
+            if call.received_all {
+                return false;
+            }
+            if self.session.queued(*stream) > 0 || !self.session.is_finished(*stream) {
+                return true;
+            }
+            self.session.reset(*stream, ErrorCode::NO_ERROR);
+            asked = true;
+            false
+        });
+        self.half_open = streams;
+        asked
+    }
+
+    /// Tells owners of streams that were full of the room they have again.
+    pub(super) fn tell_writable(&mut self) {
+        if self.blocked.get_mut().is_empty() {
+            return;
+        }
+        let mut blocked = std::mem::take(self.blocked.get_mut());
+        blocked.retain(|stream| {
+            let Some(call) = self.calls.get(stream) else {
+                return false;
+            };
+            if self.room_of(*stream, call) == 0 {
+                return true;
+            }
+            call.blocked.set(false);
+            let call = CallId::new(*stream);
+            self.outputs.push_back(Output::Writable { call }.into());
+            false
+        });
+        *self.blocked.get_mut() = blocked;
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("role", &self.session.role())
+            .field("calls", &self.calls.len())
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,340 @@
+//! The verbs and commands of [`Core`].
+
+use super::connection::{Connection, Drain, End, Pending};
+use super::head;
+use super::keep_alive::Due;
+use super::sink::IntoOutbox;
+use bytes::BytesMut;
+use corewire_message::{
+    Body, CallError, CallKind, Code, ErrorKind, Event, Origin, Request, Response,
+};
+use corewire_sys::nghttp2::{ErrorCode, Sink};
+use corewire_wire::mapping::status;
+use corewire_wire::{CallId, Core, Fault, Input, Outbox, Output};
+use std::time::Instant;
+
+impl Core for Connection {
+    fn handle_event(&mut self, now: Instant, input: Input<'_>) -> Result<(), Fault> {
+        self.now = now;
+        match input {
+            Input::Octets(octets) => self.octets(now, octets),
+            Input::Closed => {
+                self.closed = true;
+                self.connection_lost();
+                Ok(())
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        while let Some(stream) = self.deadlines.pop_due(now) {
+            if let Some(call) = self.calls.get_mut(&stream) {
+                call.timer = None;
+            }
+            match self.end {
+                End::Client { .. } => self.answer_overdue(stream),
+                End::Server { .. } => self.request_overdue(stream),
+            }
+        }
+        if self.closed || self.fault.is_some() {
+            return;
+        }
+        if let Drain::Noticed(until) = self.drain
+            && until <= now
+        {
+            self.last_word();
+        }
+        match self.keep_alive.handle_timeout(now) {
+            Due::Nothing => {}
+            Due::Ping => self.session.ping(),
+            Due::Dead => {
+                self.fail("the peer is silent");
+                self.connection_lost();
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+        self.now = now;
+        if self.closed {
+            return false;
+        }
+        let mut wrote = false;
+        if !self.carried.is_empty() {
+            while !self.carried.is_empty() {
+                let piece = self.carried.first();
+                outbox.put(piece);
+                let length = piece.len();
+                self.carried.advance(length);
+            }
+            wrote = true;
+        }
+        if outbox.budget() == 0 {
+            return wrote;
+        }
+        wrote |= self.write(outbox);
+        if !self.half_open.is_empty() && self.reset_half_open() {
+            wrote |= self.write(outbox);
+        }
+        self.tell_writable();
+        wrote
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if !self.outputs.is_empty() {
+            // Something came up while octets were written: it is told at once.
+            return Some(self.now);
+        }
+        let deadline = self.deadlines.next();
+        if self.closed || self.fault.is_some() {
+            return deadline;
+        }
+        let noticed = match self.drain {
+            Drain::Noticed(until) => Some(until),
+            Drain::No | Drain::Said => None,
+        };
+        [deadline, noticed, self.keep_alive.next()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        let Pending { output, cost, held } = self.outputs.pop_front()?;
+        self.gathered -= held;
+        if cost > 0 {
+            self.session.consume_connection(cost);
+        }
+        Some(output)
+    }
+
+    fn call(&mut self, now: Instant, request: Request) -> Result<CallId, CallError> {
+        self.start(now, request, CallKind::Unary, false)
+    }
+
+    fn open(&mut self, now: Instant, request: Request) -> Result<CallId, CallError> {
+        self.start(now, request, CallKind::Stream, false)
+    }
+
+    fn send_event(&mut self, now: Instant, event: Event) -> Result<(), CallError> {
+        let request = Request {
+            operation: event.operation,
+            headers: event.headers,
+            body: event.body,
+            deadline: None,
+            priority: event.priority,
+        };
+        self.start(now, request, CallKind::Unary, true).map(drop)
+    }
+
+    fn room(&self, call: CallId) -> Option<usize> {
+        let stream = call.number();
+        let call = self.calls.get(&stream).filter(|call| !call.answered)?;
+        let room = self.room_of(stream, call);
+        if room == 0 && !call.sent_all && !call.blocked.replace(true) {
+            self.blocked.borrow_mut().push(stream);
+        }
+        Some(room)
+    }
+
+    fn send(&mut self, call: CallId, message: Body) -> Result<(), CallError> {
+        let stream = call.number();
+        let ended = || {
+            CallError::new(
+                ErrorKind::NotSent,
+                Origin::Local,
+                true,
+                "the call has ended; the message was not sent",
+            )
+        };
+        let known = self
+            .calls
+            .get(&stream)
+            .filter(|call| !call.answered && !call.sent_all)
+            .ok_or_else(ended)?;
+        if message.len() > self.config.max_message {
+            return Err(too_long(message.len(), self.config.max_message));
+        }
+        if !known.head_sent {
+            self.send_stream_head(stream);
+        }
+        self.push_message(stream, message);
+        Ok(())
+    }
+
+    fn finish(&mut self, call: CallId) {
+        let End::Client { .. } = self.end else {
+            return;
+        };
+        if let Some(known) = self.calls.get_mut(&call.number()) {
+            known.sent_all = true;
+            self.session.finish(call.number());
+        }
+    }
+
+    fn respond(&mut self, call: CallId, response: Response) {
+        self.answer(call.number(), response);
+    }
+
+    fn cancel(&mut self, call: CallId, code: Code) {
+        let stream = call.number();
+        match self.end {
+            End::Client { .. } => {
+                if let Some(call) = self.remove(stream) {
+                    self.session
+                        .reset(stream, ErrorCode(status::reset_of(code)));
+                    self.recycle(call);
+                }
+            }
+            End::Server { .. } => self.give_up_request(stream, code),
+        }
+    }
+
+    fn consumed(&mut self, call: CallId, octets: usize) {
+        self.message_octets_consumed(call.number(), octets);
+    }
+
+    fn drain(&mut self) {
+        if self.drain != Drain::No {
+            return;
+        }
+        match self.end {
+            End::Client { .. } => self.last_word(),
+            End::Server { .. } => {
+                self.session.shutdown_notice();
+                self.session.ping();
+                let until = self.now.checked_add(self.config.drain_notice);
+                self.drain = Drain::Noticed(until.unwrap_or(self.now));
+            }
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.calls.len()
+    }
+
+    fn backlog(&self) -> usize {
+        // Once a turn's writing is done the session wants to write only what the outbox had no
+        // room for; what waits for credit it does not want to write.
+        let waits = if self.session.wants_write() {
+            self.session.queued_total().max(1)
+        } else {
+            0
+        };
+        waits + self.carried.len()
+    }
+
+    fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    fn protocol(&self) -> &'static str {
+        match &self.end {
+            End::Client { flavour, .. } => flavour.name(),
+            End::Server { .. } => "http2",
+        }
+    }
+}
+
+impl Connection {
+    fn octets(&mut self, now: Instant, octets: &mut BytesMut) -> Result<(), Fault> {
+        if let Some(fault) = &self.fault {
+            octets.clear();
+            return Err(fault.clone());
+        }
+        if self.closed || octets.is_empty() {
+            return Ok(());
+        }
+        self.keep_alive.heard(now);
+        self.received += octets.len() as u64;
+        let frames = self.session.queued_frames();
+        if let Err(error) = self.session.receive(octets) {
+            self.fail(error.text());
+        }
+        self.take_events(octets);
+        octets.clear();
+        self.settle_touched();
+        if self.session.queued_frames() > frames {
+            self.write_few_frames();
+        }
+        self.tell_writable();
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    /// Lets the session write what the octets just received made it want to say: the only way to
+    /// learn that it is the reason why it gives the connection up.
+    fn write_few_frames(&mut self) {
+        let mut carried = std::mem::take(&mut self.carried);
+        if let Err(error) = self.session.send(&mut Few(&mut carried)) {
+            self.fail(error.text());
+        }
+        self.carried = carried;
+        self.take_events(&[]);
+        if let Some(code) = self.session.terminated() {
+            self.fail(code.name());
+        }
+    }
+
+    fn connection_lost(&mut self) {
+        let mut streams: Vec<u32> = self.calls.keys().copied().collect();
+        streams.sort_unstable();
+        for stream in streams {
+            let Some(call) = self.remove(stream) else {
+                continue;
+            };
+            match self.end {
+                End::Client { .. } => self.answer_lost(stream, &call),
+                End::Server { .. } => self.request_lost(stream, &call),
+            }
+        }
+    }
+}
+
+/// The outbox of frames that are written while octets are received: few are.
+struct Few<'a>(&'a mut Outbox);
+
+impl Few<'_> {
+    const BUDGET: usize = 4096;
+}
+
+impl Sink for Few<'_> {
+    fn put(&mut self, octets: &[u8]) {
+        IntoOutbox(self.0).put(octets);
+    }
+
+    fn put_shared(&mut self, octets: bytes::Bytes) {
+        IntoOutbox(self.0).put_shared(octets);
+    }
+
+    fn budget(&self) -> usize {
+        Self::BUDGET.saturating_sub(self.0.len())
+    }
+}
+
+pub(super) fn too_long(length: usize, most: usize) -> CallError {
+    CallError::new(
+        ErrorKind::Unsendable,
+        Origin::Local,
+        false,
+        format!(
+            "a message of {length} octets is longer than the {most} that this connection sends"
+        ),
+    )
+}
+
+/// Headers that a caller asks for and HTTP/2 cannot carry.
+pub(super) fn check_headers(
+    headers: &corewire_message::Headers,
+    max_octets: u32,
+) -> Result<(), CallError> {
+    match head::unsendable(headers, max_octets) {
+        None => Ok(()),
+        Some(why) => Err(CallError::new(
+            ErrorKind::Unsendable,
+            Origin::Local,
+            false,
+            why,
+        )),
+    }
+}

@@ -1,0 +1,268 @@
+//! Header sections: which field means what, both ways.
+//!
+//! Fields with a meaning of their own are read here and not shown to the application; everything
+//! else is its headers. What the application may not set is refused, not dropped.
+
+use super::body::Arena;
+use super::config::Flavour;
+use super::fields::{BinaryValues, FieldList};
+use bytes::{BufMut, BytesMut};
+use corewire_message::{Code, Headers, Priority};
+use corewire_sys::nghttp2::{Field, Fields};
+use corewire_wire::grpc;
+use corewire_wire::mapping::{deadline, priority, status};
+use std::time::Duration;
+
+/// The media type of a sequence of messages over REST, framed as gRPC frames them.
+pub(super) const STREAM_MEDIA_TYPE: &str = "application/corewire-stream";
+/// The media type of a body of which nothing else is said.
+pub(super) const DEFAULT_MEDIA_TYPE: &str = "application/octet-stream";
+/// The media type of gRPC.
+pub(super) const GRPC_MEDIA_TYPE: &str = "application/grpc";
+/// Carries the media type of a body over gRPC, where `content-type` means the framing.
+pub(super) const CARRIED_CONTENT_TYPE: &str = "corewire-content-type";
+/// Marks a message that wants no answer.
+pub(super) const EVENT: &str = "corewire-event";
+/// The exact code of a REST answer, by number: HTTP has fewer.
+pub(super) const STATUS: &str = "corewire-status";
+/// The sentence of a REST answer whose body is the application's own.
+pub(super) const MESSAGE: &str = "corewire-message";
+/// The part of a REST path after the question mark.
+pub(super) const QUERY: &str = "corewire-query";
+
+/// Octets from which a body's length is announced: below, the receiver needs no preparation.
+pub(super) const TELL_LENGTH_FROM: usize = 8 << 10;
+
+/// What a body is, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Media {
+    /// Nothing is said.
+    #[default]
+    None,
+    /// gRPC's framing.
+    Grpc,
+    /// A sequence of messages over REST.
+    Stream,
+    /// A problem document.
+    Problem,
+    /// The application's business.
+    Other,
+}
+
+impl Media {
+    fn of(value: &[u8]) -> Self {
+        let is = |media_type: &str| {
+            value
+                .strip_prefix(media_type.as_bytes())
+                .map(|rest| rest.first())
+        };
+        match is(GRPC_MEDIA_TYPE) {
+            Some(None | Some(b'+' | b';')) => return Self::Grpc,
+            _ => {}
+        }
+        if let Some(None | Some(b';')) = is(STREAM_MEDIA_TYPE) {
+            Self::Stream
+        } else if let Some(None | Some(b';')) = is(corewire_wire::mapping::problem::MEDIA_TYPE) {
+            Self::Problem
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// A header section as it came. Not every member means something in every section.
+#[derive(Debug, Default)]
+pub(super) struct Head<'a> {
+    pub(super) method: &'a [u8],
+    pub(super) path: &'a [u8],
+    pub(super) http_status: Option<u16>,
+    pub(super) media: Media,
+    pub(super) timeout: Option<Duration>,
+    pub(super) priority: Priority,
+    pub(super) is_event: bool,
+    /// A compression that is not "none".
+    pub(super) is_compressed: bool,
+    pub(super) content_length: Option<usize>,
+    /// `grpc-status`.
+    pub(super) grpc_status: Option<Code>,
+    /// `grpc-message`.
+    pub(super) grpc_message: Option<String>,
+    /// `corewire-status`.
+    pub(super) status: Option<Code>,
+    /// `corewire-message`.
+    pub(super) message: Option<String>,
+    pub(super) headers: Headers,
+    /// Some field cannot be read.
+    pub(super) is_broken: bool,
+}
+
+/// Reads a header section. The application's headers are gathered in `arena`.
+pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<u8>) -> Head<'a> {
+    let mut head = Head::default();
+    let mut problem_type = None;
+    for (name, value) in fields {
+        match name {
+            b":method" => head.method = value,
+            b":path" => head.path = value,
+            b":status" => head.http_status = status::read_http_status(value),
+            [b':', ..] => {}
+            b"content-type" => {
+                head.media = Media::of(value);
+                match head.media {
+                    Media::Other if value != DEFAULT_MEDIA_TYPE.as_bytes() => {
+                        put(arena.block(), name, value);
+                    }
+                    Media::Problem => problem_type = Some(value),
+                    _ => {}
+                }
+            }
+            b"corewire-content-type" => put(arena.block(), b"content-type", value),
+            b"content-length" => {
+                head.content_length = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
+            }
+            b"grpc-timeout" => head.timeout = grpc::read_timeout(value),
+            b"3gpp-sbi-max-rsp-time" => head.timeout = deadline::read_max_rsp_time(value),
+            b"3gpp-sbi-message-priority" => head.priority = priority::read(value),
+            b"corewire-event" => head.is_event = value == b"1",
+            b"grpc-encoding" => head.is_compressed = value != b"identity",
+            b"grpc-status" => head.grpc_status = status::read_code(value).or(Some(Code::Unknown)),
+            b"grpc-message" => head.grpc_message = Some(grpc::read_message(value)),
+            b"corewire-status" => head.status = status::read_code(value),
+            b"corewire-message" => head.message = Some(grpc::read_message(value)),
+            b"te" | b"grpc-accept-encoding" | b"corewire-query" => {}
+            _ if grpc::is_binary(name) => {
+                // One field may hold several values (PROTOCOL-HTTP2.md, Custom-Metadata).
+                for value in value.split(|octet| *octet == b',') {
+                    scratch.clear();
+                    if grpc::read_binary(value.trim_ascii(), scratch)
+                        && !scratch
+                            .iter()
+                            .any(|octet| matches!(octet, b'\r' | b'\n' | 0))
+                    {
+                        put(arena.block(), name, scratch);
+                    } else {
+                        head.is_broken = true;
+                    }
+                }
+            }
+            _ => put(arena.block(), name, value),
+        }
+    }
+    if let Some(value) = problem_type
+        && !head.is_generated_problem()
+    {
+        put(arena.block(), b"content-type", value);
+    }
+    if head.media != Media::Grpc
+        && let Some(at) = head.path.iter().position(|octet| *octet == b'?')
+    {
+        put(arena.block(), QUERY.as_bytes(), &head.path[at + 1..]);
+        head.path = &head.path[..at];
+    }
+    // Names were checked by the HTTP/2 session; those too long never got here.
+    match Headers::from_block(arena.take()) {
+        Ok(headers) => head.headers = headers,
+        Err(_) => head.is_broken = true,
+    }
+    head
+}
+
+impl Head<'_> {
+    /// Whether the body is a document that the other Corewire end wrote for people with simpler
+    /// tools, and only says again what the header fields say.
+    pub(super) fn is_generated_problem(&self) -> bool {
+        self.media == Media::Problem && self.status.is_some() && self.message.is_none()
+    }
+}
+
+/// Appends one entry of a [`Headers`] block.
+fn put(block: &mut BytesMut, name: &[u8], value: &[u8]) {
+    let Ok(name_len) = u8::try_from(name.len()) else {
+        return;
+    };
+    block.put_u8(name_len);
+    // A header section is far shorter than 2^24 octets (`Config::max_header_list`).
+    block.put_uint_le(value.len() as u64, 3);
+    block.put_slice(name);
+    block.put_slice(value);
+}
+
+/// Why these headers cannot be sent.
+pub(super) fn unsendable(headers: &Headers, max_octets: u32) -> Option<String> {
+    let mut size = 0;
+    for (name, value) in headers.iter() {
+        size += name.len() + value.len() * 4 / 3 + 36;
+        if is_reserved(name) {
+            return Some(format!("the header {name} is the transport's own"));
+        }
+        if !grpc::is_binary(name.as_bytes()) && !is_field_value(value) {
+            return Some(format!(
+                "the value of {name} is no HTTP field value; names that end in -bin carry any octets"
+            ));
+        }
+    }
+    (size > max_octets as usize).then(|| format!("the headers are longer than {max_octets} octets"))
+}
+
+fn is_reserved(name: &str) -> bool {
+    name.starts_with("grpc-")
+        || matches!(
+            name,
+            "connection"
+                | "keep-alive"
+                | "proxy-connection"
+                | "transfer-encoding"
+                | "upgrade"
+                | "te"
+                | "host"
+                | "content-length"
+                | EVENT
+                | STATUS
+                | MESSAGE
+                | CARRIED_CONTENT_TYPE
+                | deadline::MAX_RSP_TIME
+                | priority::MESSAGE_PRIORITY
+        )
+}
+
+/// RFC 9113, 8.2.1 and RFC 9110, 5.5: no control characters, no space at either end.
+fn is_field_value(value: &[u8]) -> bool {
+    let blank = |octet: Option<&u8>| matches!(octet, Some(b' ' | b'\t'));
+    !blank(value.first())
+        && !blank(value.last())
+        && value
+            .iter()
+            .all(|octet| matches!(octet, b'\t' | b' '..=b'~' | 0x80..))
+}
+
+/// Adds the application's headers; with `skip_type` without their `content-type`, where the body's
+/// is fixed.
+pub(super) fn push_headers<'a>(
+    list: &mut FieldList<'a>,
+    headers: &'a Headers,
+    binary: &'a BinaryValues,
+    flavour: Flavour,
+    skip_type: bool,
+) {
+    let mut binary = binary.iter();
+    for (name, value) in headers.iter() {
+        if grpc::is_binary(name.as_bytes()) {
+            if let Some(value) = binary.next() {
+                list.push(Field::new(name.as_bytes(), value));
+            }
+            continue;
+        }
+        match (name, flavour) {
+            ("content-type", Flavour::Grpc) => {
+                list.push(Field::named(CARRIED_CONTENT_TYPE, value));
+            }
+            ("content-type", Flavour::Rest) if skip_type => {}
+            (QUERY, Flavour::Rest) => {}
+            // A token is a secret: not for compression tables.
+            ("authorization", _) => {
+                list.push(Field::named("authorization", value).sensitive());
+            }
+            _ => list.push(Field::new(name.as_bytes(), value)),
+        }
+    }
+}
