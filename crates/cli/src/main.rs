@@ -29,8 +29,16 @@ enum Command {
     Lab(corewire_lab::LabArgs),
 }
 
-fn main() -> anyhow::Result<ExitCode> {
-    match Cli::parse().command {
+fn main() -> ExitCode {
+    run(Cli::parse()).unwrap_or_else(|error| {
+        // One line: what, where, what next. The cause chain, not a backtrace.
+        eprintln!("corewire: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
         Command::Lab(args) => corewire_lab::run(args),
     }
 }
