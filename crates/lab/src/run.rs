@@ -62,10 +62,14 @@ fn scenario_run(
     let begun = Instant::now();
     let tally = session::run(scenario, plan, &dir, &stop, &mut progress)?;
     eprintln!("{}", closing(&tally, begun, &dir));
-    if results::read(&dir)?.is_empty() {
+    let records = results::read(&dir)?;
+    if records.is_empty() {
         eprintln!("no run came to a result: there is nothing to report on");
     } else {
         crate::write_report(&dir)?;
+    }
+    if let Some(warning) = disturbance(&records) {
+        eprintln!("{warning}");
     }
     Ok(exit_code(&tally, scenario.holes_are_failures()))
 }
@@ -105,6 +109,25 @@ fn closing(tally: &Tally, begun: Instant, dir: &Path) -> String {
     text
 }
 
+/// A warning when other processes were at work often enough to colour the figures.
+fn disturbance(records: &[Record]) -> Option<String> {
+    /// Of one core; about what the kernel's steps of 10 ms can show in a short run.
+    const MUCH_PERCENT: f64 = 10.0;
+    let loads: Vec<f64> = records
+        .iter()
+        .filter_map(|record| Some(record.machine_load?.foreign_cpu_percent))
+        .collect();
+    let disturbed = loads.iter().filter(|&&load| load > MUCH_PERCENT).count();
+    // A run here and there is what medians are for.
+    (disturbed * 10 > loads.len()).then(|| {
+        format!(
+            "warning: in {disturbed} of {} runs other processes used more than {MUCH_PERCENT} % of \
+             a core; latencies and rates show their work too",
+            loads.len()
+        )
+    })
+}
+
 fn exit_code(tally: &Tally, holes_are_failures: bool) -> ExitCode {
     let holed = holes_are_failures && tally.holes > 0;
     if tally.stopped {
@@ -113,5 +136,44 @@ fn exit_code(tally: &Tally, holes_are_failures: bool) -> ExitCode {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::example;
+
+    #[test]
+    fn work_of_others_is_warned_of_when_it_is_more_than_an_exception() {
+        let quiet = example();
+        let mut loud = example();
+        loud.machine_load
+            .as_mut()
+            .expect("there")
+            .foreign_cpu_percent = 80.0;
+        let mut records = vec![quiet; 10];
+        records.push(loud.clone());
+        assert_eq!(disturbance(&records), None);
+        records.push(loud);
+        let warning = disturbance(&records).expect("two of twelve");
+        assert!(warning.contains("2 of 12"), "{warning}");
+        assert_eq!(disturbance(&[]), None);
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_with_the_way_to_run_it() {
+        let tally = Tally {
+            complete: 3,
+            left_out: 2,
+            stopped: true,
+            ..Tally::default()
+        };
+        let line = closing(&tally, Instant::now(), Path::new("out/x"));
+        assert!(
+            line.starts_with("3 runs in 0.0 s, 2 left out (stopped)"),
+            "{line}"
+        );
+        assert!(line.ends_with("--resume out/x"), "{line}");
     }
 }
