@@ -127,13 +127,13 @@ fn findings_table(runs: &Runs<'_>) -> String {
          </thead><tbody>",
     );
     for (statement, tally) in findings::all(runs) {
-        let outcome = tally.outcome();
+        let (class, words) = tally.mark();
         let reading = if statement.reading.is_empty() {
             String::new()
         } else {
             format!("<br><small>{}</small>", escape(statement.reading))
         };
-        let score = if outcome == findings::Outcome::Untested {
+        let score = if tally.outcome() == findings::Outcome::Untested {
             "–".to_owned()
         } else if tally.unsure > 0 {
             format!("{}; {} by medians only", tally.score(), tally.unsure)
@@ -147,12 +147,10 @@ fn findings_table(runs: &Runs<'_>) -> String {
         };
         let _ = write!(
             html,
-            "<tr><td>{}</td><td>{}{reading}</td><td><span class=\"mark {}\">{}</span></td>\
+            "<tr><td>{}</td><td>{}{reading}</td><td><span class=\"mark {class}\">{words}</span></td>\
              <td>{}</td><td>{}{more}</td></tr>",
             escape(statement.section),
             escape(statement.text),
-            outcome.class(),
-            outcome.words(),
             escape(&score),
             escape(&against.join("; ")),
         );

@@ -30,18 +30,18 @@ pub(super) struct Paint {
 /// The eight adapters of the thesis come first, in the order of its figures' families.
 const KNOWN: [(&str, &str, Texture); 15] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
-    ("THRIFT-S", "#0b6e4f", Texture::Plain),
+    ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
     ("THRIFT-AS", "#86d5bd", Texture::Hatched),
-    ("GRPC-S", "#1f4e9c", Texture::Plain),
+    ("GRPC-S", "#2a62c0", Texture::Plain),
     ("GRPC-AS", "#4a7fd4", Texture::Hatched),
     ("GRPC-BI", "#74abe8", Texture::Plain),
     ("GRPC-ASBI", "#a9cdf3", Texture::Hatched),
     ("GRPC-CB", "#5a5fc7", Texture::Hatched),
-    ("CW-S", "#d1470b", Texture::Plain),
+    ("CW-S", "#dc540f", Texture::Plain),
     ("CW-AS", "#f58a1f", Texture::Hatched),
     ("CW-BI", "#ffb347", Texture::Plain),
-    ("CW-SHM", "#a8201a", Texture::Plain),
+    ("CW-SHM", "#bf2720", Texture::Plain),
     ("CW-REST", "#e8735a", Texture::Plain),
     ("CW-GRPC", "#ffd08a", Texture::Hatched),
 ];

@@ -54,7 +54,12 @@ impl Mark for BoxStatistics {
             height: (bottom - top).max(1.5),
         };
         svg.rect(body, "bar", Some(fill));
-        for (value, class) in [(self.median, "median"), (self.mean, "mean")] {
+        // The halo is seen on dark paper only, where black alone would be lost.
+        for (value, class) in [
+            (self.median, "median"),
+            (self.mean, "mean-halo"),
+            (self.mean, "mean"),
+        ] {
             let y = scale.at(value);
             svg.line((x, y), (x + width, y), class);
         }

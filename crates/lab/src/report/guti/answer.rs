@@ -56,10 +56,8 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
 
 /// How far the thesis is confirmed: its findings in words and its tables.
 fn thesis_sentence(runs: &Runs<'_>) -> String {
-    let outcomes: Vec<Outcome> = findings::all(runs)
-        .iter()
-        .map(|(_, tally)| tally.outcome())
-        .collect();
+    let found = findings::all(runs);
+    let outcomes: Vec<Outcome> = found.iter().map(|(_, tally)| tally.outcome()).collect();
     let count = |wanted| outcomes.iter().filter(|found| **found == wanted).count();
     let tested = outcomes.len() - count(Outcome::Untested);
     let mut sentence = if tested == 0 {
@@ -68,14 +66,25 @@ fn thesis_sentence(runs: &Runs<'_>) -> String {
             outcomes.len()
         )
     } else {
+        let parts: Vec<String> = [
+            (Outcome::Agrees, "hold"),
+            (Outcome::AgreesInPart, "hold in part"),
+            (Outcome::Differs, "do not hold"),
+            (Outcome::NoDifference, "show no difference"),
+        ]
+        .into_iter()
+        .filter(|(outcome, _)| count(*outcome) > 0)
+        .map(|(outcome, words)| format!("{} {words}", count(outcome)))
+        .collect();
         format!(
-            "Of the {} findings of the thesis {tested} can be tested with these runs: {} agree, \
-             {} agree in part, {} do not, {} show no difference.",
+            "Of the {} findings of the thesis {tested} can be tested with these runs: {}{}.",
             outcomes.len(),
-            count(Outcome::Agrees),
-            count(Outcome::AgreesInPart),
-            count(Outcome::Differs),
-            count(Outcome::NoDifference),
+            format::list(&parts),
+            if found.iter().any(|(_, tally)| tally.unsure > 0) {
+                " (where there are too few repetitions by the medians alone, as a hint)"
+            } else {
+                ""
+            },
         )
     };
     let cells: Vec<Match> = TABLES

@@ -51,6 +51,16 @@ impl Tally {
         }
     }
 
+    /// Class and words of its mark in the page: a hint looks like none.
+    pub(super) fn mark(&self) -> (&'static str, String) {
+        let outcome = self.outcome();
+        if self.unsure > 0 && self.unsure == self.tested() {
+            ("none", format!("hint: {}", outcome.words()))
+        } else {
+            (outcome.class(), outcome.words().to_owned())
+        }
+    }
+
     /// `5 of 6`, with the ties.
     pub(super) fn score(&self) -> String {
         let tied = match self.tied {
@@ -63,7 +73,7 @@ impl Tally {
 
 impl Outcome {
     /// In a word or two, for tables.
-    pub(super) fn words(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
             Self::AgreesInPart => "agrees in part",
@@ -74,7 +84,7 @@ impl Outcome {
     }
 
     /// The class of its mark in the page.
-    pub(super) fn class(self) -> &'static str {
+    fn class(self) -> &'static str {
         match self {
             Self::Agrees => "good",
             Self::Differs => "bad",
@@ -112,12 +122,10 @@ pub(super) fn markup(found: &[(&Statement, Tally)], what: &str) -> String {
         escape(&sentence(found, what))
     );
     for (statement, tally) in found {
-        let outcome = tally.outcome();
+        let (class, words) = tally.mark();
         let _ = write!(
             html,
-            "<li><span class=\"mark {}\">{}</span> {} <small>({})</small></li>",
-            outcome.class(),
-            outcome.words(),
+            "<li><span class=\"mark {class}\">{words}</span> {} <small>({})</small></li>",
             escape(&capitalised(statement.text)),
             escape(&evidence(statement, tally)),
         );

@@ -457,7 +457,7 @@ pub(super) const STATEMENTS: &[Statement] = &[
     },
     Statement {
         section: "6.4.1",
-        text: "for its CPU usage THRIFT-NB has the best throughput of the RPC adapters",
+        text: "for its CPU usage THRIFT-NB has the best throughput in bytes of the RPC adapters",
         reading: "",
         places: &[Figure("5.6a")],
         claim: Claim::Lead {
@@ -469,7 +469,7 @@ pub(super) const STATEMENTS: &[Statement] = &[
     },
     Statement {
         section: "6.4.1",
-        text: "for its CPU usage THRIFT-NB has the best throughput of the RPC adapters",
+        text: "for its CPU usage THRIFT-NB has the best throughput in requests of the RPC adapters",
         reading: "",
         places: &[Figure("5.6b")],
         claim: Claim::Lead {
