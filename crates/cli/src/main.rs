@@ -1,6 +1,8 @@
 //! The one program: `corewire`. It holds no logic; each subcommand is a crate of its own, added
 //! here by a line.
 
+mod nf;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -17,7 +19,8 @@ use clap::{Parser, Subcommand};
 Examples:
   corewire lab list                          what can be measured here
   corewire lab run guti --profile smoke      does everything work? under a minute
-  corewire lab run guti                      every adapter, six minutes, with a report")]
+  corewire lab run guti                      every adapter, six minutes, with a report
+  corewire nf guti                           the GUTI service: native, gRPC and REST on one port")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -27,6 +30,8 @@ struct Cli {
 enum Command {
     /// Measure message transfers on this machine and report on them
     Lab(corewire_lab::LabArgs),
+    /// Run a network function
+    Nf(nf::NfArgs),
 }
 
 fn main() -> ExitCode {
@@ -40,5 +45,6 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Lab(args) => corewire_lab::run(args),
+        Command::Nf(args) => nf::run(args),
     }
 }

@@ -1,2 +1,47 @@
-//! Corewire: the message-transfer layer that network functions link. This crate only re-exports.
-pub use corewire_message as message;
+//! Corewire: messages between network functions, whatever carries them.
+//!
+//! This is the crate to depend on. It has no code of its own: it gathers what network functions
+//! use from the rooms below.
+//!
+//! ```
+//! use corewire::{Body, CallContext, ClientOptions, Operation, Request, Response, Server,
+//!     ServerOptions, Service, blocking};
+//! use std::sync::Arc;
+//!
+//! const ECHO: Operation = Operation::from_static("example.v1.Echo/Say");
+//!
+//! struct Echo;
+//!
+//! impl Service for Echo {
+//!     async fn call(&self, _context: &CallContext, request: Request) -> Response {
+//!         Response::ok(request.body)
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let anywhere = [corewire::parse_address("127.0.0.1:0")?];
+//! let server = Server::start(&anywhere, Arc::new(Echo), ServerOptions::default())?;
+//!
+//! let endpoint = format!("native://{}", server.addresses()[0]).parse()?;
+//! let client = blocking::Channel::new(blocking::Client::new(endpoint, ClientOptions::default()));
+//! let response = blocking::Caller::call(&client, Request::new(ECHO).with_body(Body::from_static(b"hi")))?;
+//! assert_eq!(&response.body.into_bytes()[..], b"hi");
+//! # Ok(())
+//! # }
+//! ```
+
+pub use corewire_message::{
+    Body, Bytes, CallContext, CallError, CallKind, CallStream, Caller, Channel, Code, ErrorKind,
+    Event, Headers, Inbound, Operation, Origin, Outbound, Peer, Priority, Request, Response,
+    Service, Status,
+};
+pub use corewire_transport::{
+    Address, Client, ClientOptions, Endpoint, EndpointFault, EventLoop, LoopHandle, Protocol,
+    Server, ServerCounters, ServerOptions, parse_address,
+};
+
+/// The same for threads that wait.
+pub mod blocking {
+    pub use corewire_message::blocking::{CallStream, Caller, Channel};
+    pub use corewire_transport::blocking::Client;
+}

@@ -6,6 +6,8 @@
 
 mod epoll;
 mod listener;
+pub mod nghttp2;
+mod options;
 mod socket;
 mod wake;
 

@@ -19,9 +19,8 @@ impl WakeFd {
         // SAFETY: eventfd touches no memory.
         let raw = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
         // SAFETY: `raw` was just opened and nobody else owns it.
-        Ok(Self {
-            fd: unsafe { OwnedFd::from_raw_fd(raw) },
-        })
+        let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+        Ok(Self { fd })
     }
 
     /// Makes it readable. Fails only when it has been woken 2^64 - 2 times: it is readable then.

@@ -1,1 +1,27 @@
 //! The event loop, the blocking driver and the one-port listener over the sans-IO cores.
+//!
+//! | who calls | takes | driven by |
+//! |---|---|---|
+//! | a future, any runtime | [`Client`] from [`LoopHandle::connect`] | an [`EventLoop`] |
+//! | a thread | [`blocking::Client`] | that thread itself: nothing is handed over |
+//!
+//! | who answers | takes |
+//! |---|---|
+//! | a process | [`Server::start`]: one loop a core, every protocol on one port |
+//! | a thread | [`EventLoop::listen`] |
+//!
+//! Not here: where a call goes, whether it may, how often it is tried. That is the mesh.
+
+pub mod blocking;
+mod endpoint;
+mod event_loop;
+pub mod http2;
+mod options;
+mod server;
+
+pub use corewire_sys::Address;
+pub use corewire_wire::native;
+pub use endpoint::{Endpoint, EndpointFault, Protocol, parse_address};
+pub use event_loop::{Client, EventLoop, LoopHandle, ServerCounters};
+pub use options::{ClientOptions, ServerOptions};
+pub use server::Server;

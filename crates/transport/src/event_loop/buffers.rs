@@ -1,0 +1,89 @@
+//! Memory to read into.
+//!
+//! Idle connections hold none: a loop reads every socket into one current buffer, message bodies
+//! are shared slices of it, and when its room is used up it is taken back as soon as the last
+//! slice is gone. A connection in the middle of a message keeps the buffer until it is whole. What
+//! is gained at 100 kB: no page faults, no zeroing, and memory that is still in the cache.
+
+use bytes::BytesMut;
+use std::collections::VecDeque;
+
+/// The size of a buffer: two of the evaluation's largest messages.
+const BUFFER: usize = 256 * 1024;
+
+/// Room below which a buffer is not read into: a larger read is worth a change of buffer.
+const LEAST_ROOM: usize = 64 * 1024;
+
+/// Buffers that are kept although their slices are still in use somewhere.
+const KEPT: usize = 32;
+
+/// The buffers of one loop.
+#[derive(Debug, Default)]
+pub(crate) struct ReadBuffers {
+    kept: VecDeque<BytesMut>,
+}
+
+impl ReadBuffers {
+    /// An empty buffer with room to read into.
+    pub(crate) fn take(&mut self) -> BytesMut {
+        // The one given back last is warm in the cache; look at few, they are probably free.
+        for _ in 0..self.kept.len().min(4) {
+            let Some(mut buffer) = self.kept.pop_back() else {
+                break;
+            };
+            if buffer.capacity() >= LEAST_ROOM || buffer.try_reclaim(LEAST_ROOM) {
+                return buffer;
+            }
+            self.kept.push_front(buffer);
+        }
+        BytesMut::with_capacity(BUFFER)
+    }
+
+    /// Takes an empty buffer back. Its slices may still be in use.
+    pub(crate) fn give(&mut self, mut buffer: BytesMut) {
+        buffer.clear();
+        if self.kept.len() < KEPT {
+            self.kept.push_back(buffer);
+        }
+    }
+
+    /// Makes room in a buffer that holds the start of a message of which `wanted` octets are
+    /// missing.
+    pub(crate) fn make_room(buffer: &mut BytesMut, wanted: usize) {
+        // A length that the peer only announces is not worth more than this at once.
+        let wanted = wanted.clamp(LEAST_ROOM / 4, 1024 * 1024);
+        if buffer.capacity() - buffer.len() < wanted && !buffer.try_reclaim(wanted) {
+            buffer.reserve(wanted.max(BUFFER - buffer.len().min(BUFFER)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_used_again_when_its_slices_are_gone() {
+        let mut buffers = ReadBuffers::default();
+        let mut first = buffers.take();
+        first.extend_from_slice(&[1; BUFFER - 10]);
+        let place = first.as_ptr();
+        let body = first.split_to(BUFFER - 10).freeze();
+        buffers.give(first);
+
+        let other = buffers.take();
+        assert_ne!(other.as_ptr(), place, "its octets are still in use");
+        drop(other);
+        drop(body);
+        let again = buffers.take();
+        assert_eq!(again.as_ptr(), place);
+        assert!(again.capacity() >= LEAST_ROOM);
+    }
+
+    #[test]
+    fn an_announced_length_alone_takes_little_memory() {
+        let mut buffer = BytesMut::new();
+        ReadBuffers::make_room(&mut buffer, usize::MAX);
+        assert!(buffer.capacity() <= 2 * 1024 * 1024);
+    }
+}

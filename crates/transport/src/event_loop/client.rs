@@ -1,0 +1,186 @@
+//! The calling side on a loop: channels, their connections, and the handle that callers hold.
+
+use super::arena::Key;
+use super::call::{CallFuture, loop_ended};
+use super::inbox::{Command, Completion, Shared};
+use super::stream::{Side, StreamShared, ends};
+use crate::endpoint::Protocol;
+use crate::{ClientOptions, Endpoint, http2};
+use corewire_message::{
+    CallError, CallStream, Caller, ErrorKind, Event, Origin, Request, Response,
+};
+use corewire_wire::{Core, native};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// First wait after connecting failed; doubles up to [`LONGEST_BACKOFF`].
+const FIRST_BACKOFF: Duration = Duration::from_millis(20);
+/// Longest wait between two attempts to connect.
+const LONGEST_BACKOFF: Duration = Duration::from_secs(2);
+
+/// A channel as its loop knows it.
+pub(crate) struct Channel {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) options: Box<ClientOptions>,
+    pub(crate) connection: Option<Key>,
+    failures: u32,
+    not_before: Option<Instant>,
+    last_failure: String,
+}
+
+impl Channel {
+    pub(crate) const fn new(endpoint: Endpoint, options: Box<ClientOptions>) -> Self {
+        Self {
+            endpoint,
+            options,
+            connection: None,
+            failures: 0,
+            not_before: None,
+            last_failure: String::new(),
+        }
+    }
+
+    /// The protocol core of a new connection.
+    pub(crate) fn new_core(&self, now: Instant) -> Box<dyn Core + Send> {
+        client_core(&self.endpoint, &self.options, now)
+    }
+
+    /// Whether an attempt to connect may be made now.
+    pub(crate) fn may_connect(&self, now: Instant) -> Result<(), CallError> {
+        match self.not_before {
+            Some(at) if now < at => {
+                let endpoint = &self.endpoint;
+                Err(CallError::new(
+                    ErrorKind::NotSent,
+                    Origin::Transport,
+                    false,
+                    format!("{endpoint} could not be reached: {}", self.last_failure),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn connected(&mut self) {
+        self.failures = 0;
+        self.not_before = None;
+    }
+
+    /// Notes that connecting failed. The wait is spread by the instant's own low digits, so that
+    /// many callers of one lost service do not come back in step.
+    pub(crate) fn failed(&mut self, now: Instant, why: String, spread: u32) {
+        let full = FIRST_BACKOFF
+            .saturating_mul(1 << self.failures.min(10))
+            .min(LONGEST_BACKOFF);
+        let wait = full / 2 + full.mul_f64(f64::from(spread % 1000) / 2000.0);
+        self.failures += 1;
+        self.not_before = Some(now + wait);
+        self.last_failure = why;
+    }
+}
+
+/// The protocol core for the calling side of a connection to `endpoint`.
+pub(crate) fn client_core(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+    now: Instant,
+) -> Box<dyn Core + Send> {
+    let http2 = |flavour| {
+        let config = options.http2.clone();
+        Box::new(http2::Connection::client(
+            config,
+            flavour,
+            endpoint.authority(),
+            now,
+        ))
+    };
+    match endpoint.protocol() {
+        Protocol::Native => Box::new(native::Connection::client(options.native.clone(), now)),
+        Protocol::Grpc => http2(http2::Flavour::Grpc),
+        Protocol::Rest => http2(http2::Flavour::Rest),
+    }
+}
+
+/// A client of one service, driven by an event loop. Usable from any thread and any runtime;
+/// clones share the connection, which is made at the first call and again after it is lost.
+#[derive(Clone, Debug)]
+pub struct Client(Arc<Handle>);
+
+#[derive(Debug)]
+struct Handle {
+    shared: Arc<Shared>,
+    channel: usize,
+}
+
+impl Client {
+    pub(crate) fn new(shared: Arc<Shared>, endpoint: Endpoint, options: ClientOptions) -> Self {
+        let channel = shared.new_channel();
+        let options = Box::new(options);
+        // When the loop has ended, every call will say so.
+        let _ended = shared.push(Command::AddChannel {
+            channel,
+            endpoint,
+            options,
+        });
+        Self(Arc::new(Handle { shared, channel }))
+    }
+
+    /// Sends a request; `completion` is called with its end on the loop's thread, where it must
+    /// not block. The calls of one thread leave in order.
+    pub fn call_then(
+        &self,
+        request: Request,
+        completion: impl FnOnce(Result<Response, CallError>) + Send + 'static,
+    ) {
+        let completion = Completion::Callback(Box::new(completion));
+        let call = Command::Call {
+            channel: self.0.channel,
+            request,
+            completion,
+        };
+        if let Err(command) = self.0.shared.push(call)
+            && let Command::Call { completion, .. } = *command
+        {
+            completion.complete(Err(loop_ended()));
+        }
+    }
+}
+
+impl Caller for Client {
+    async fn call(&self, request: Request) -> Result<Response, CallError> {
+        CallFuture::call(&self.0.shared, self.0.channel, request).await
+    }
+
+    async fn send(&self, event: Event) -> Result<(), CallError> {
+        let channel = self.0.channel;
+        let send = |completion| Command::SendEvent {
+            channel,
+            event,
+            completion,
+        };
+        CallFuture::start(&self.0.shared, send).await.map(drop)
+    }
+
+    async fn open(&self, request: Request) -> Result<CallStream, CallError> {
+        let stream = StreamShared::new(Arc::clone(&self.0.shared), None, 0);
+        // Made before the wait: if this future is dropped meanwhile, their end gives the call up.
+        let (outbound, inbound) = ends(&stream, Side::Caller);
+        let open = Command::Open {
+            channel: self.0.channel,
+            request,
+            stream: Arc::clone(&stream),
+        };
+        self.0.shared.push(open).map_err(|_| loop_ended())?;
+        poll_fn(|cx| stream.poll_open(cx)).await?;
+        Ok(CallStream { outbound, inbound })
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let _ended_already = self.shared.push(Command::RemoveChannel {
+            channel: self.channel,
+        });
+    }
+}

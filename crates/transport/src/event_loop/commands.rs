@@ -1,0 +1,311 @@
+//! What the inbox brings: calls, streams' messages, timers, the end.
+
+use super::arena::Key;
+use super::call::{CallSlot, loop_ended};
+use super::call_map::CallMap;
+use super::client::Channel;
+use super::connection::{Connection, Role, State};
+use super::inbox::{Command, Completion};
+use super::stream::StreamShared;
+use super::{Due, EventLoop, Phase, Timer};
+use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
+use corewire_sys::{Interest, Socket};
+use corewire_wire::CallId;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// Turns of the inbox before the sockets are looked at again: tasks that only wake each other
+/// must not starve them.
+const ROUNDS: usize = 16;
+
+impl EventLoop {
+    pub(super) fn do_inbox(&mut self) {
+        for _ in 0..ROUNDS {
+            let mut commands = std::mem::take(&mut self.commands);
+            let mut ready = std::mem::take(&mut self.ready);
+            self.shared.take(&mut commands, &mut ready);
+            let nothing = commands.is_empty() && ready.is_empty();
+            if !nothing {
+                self.active = self.now;
+            }
+            for command in commands.drain(..) {
+                self.do_command(command);
+            }
+            for task in ready.drain(..) {
+                self.resume(task);
+            }
+            self.commands = commands;
+            self.ready = ready;
+            if nothing {
+                return;
+            }
+        }
+    }
+
+    fn do_command(&mut self, command: Command) {
+        match command {
+            Command::AddChannel {
+                channel,
+                endpoint,
+                options,
+            } => {
+                if self.channels.len() <= channel {
+                    self.channels.resize_with(channel + 1, || None);
+                }
+                self.channels[channel] = Some(Channel::new(endpoint, options));
+            }
+            Command::RemoveChannel { channel } => self.remove_channel(channel),
+            Command::Call {
+                channel,
+                request,
+                completion,
+            } => {
+                self.call(channel, request, completion);
+            }
+            Command::CancelCall { slot } => self.cancel_call(&slot),
+            Command::SendEvent {
+                channel,
+                event,
+                completion,
+            } => {
+                let sent = self.send_event(channel, event);
+                completion.complete(sent.map(|()| Response::ok(corewire_message::Body::new())));
+            }
+            Command::Open {
+                channel,
+                request,
+                stream,
+            } => self.open(channel, request, stream),
+            Command::StreamSend { stream, message } => {
+                let octets = message.len().max(1);
+                let room = self.with_stream(&stream, |core, call| {
+                    // The call's end, if it has ended, is told by the receiving side.
+                    let _ended = core.send(call, message);
+                    core.room(call)
+                });
+                stream.applied(octets, room.flatten());
+            }
+            Command::StreamFinish { stream } => {
+                self.with_stream(&stream, |core, call| core.finish(call));
+            }
+            Command::StreamCancel { stream, code } => self.cancel_stream(&stream, code),
+            Command::StreamConsumed { stream, octets } => {
+                self.with_stream(&stream, |core, call| core.consumed(call, octets));
+            }
+            Command::Respond { at, response } => self.answer(at, response),
+            Command::Sleep { until, waker } => {
+                self.timers.push(Reverse(Timer {
+                    at: until,
+                    what: Due::Wake(waker),
+                }));
+            }
+            Command::Drain { until } => self.drain(until),
+            Command::Stop => self.end(),
+        }
+    }
+
+    fn call(&mut self, channel: usize, mut request: Request, completion: Completion) {
+        let key = match self.connection_of(channel, &mut request) {
+            Ok(key) => key,
+            Err(error) => return completion.complete(Err(error)),
+        };
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let Some(core) = &mut connection.core else {
+            return;
+        };
+        match core.call(now, request) {
+            Err(error) => completion.complete(Err(error)),
+            Ok(call) => {
+                if let Completion::Slot(slot) = &completion {
+                    slot.place(key, call);
+                }
+                if let Role::Client { calls, .. } = &mut connection.role {
+                    calls.insert(call, completion);
+                }
+                self.mark_dirty(key);
+            }
+        }
+    }
+
+    fn send_event(&mut self, channel: usize, event: Event) -> Result<(), CallError> {
+        let mut probe = Request::new(event.operation.clone());
+        let key = self.connection_of(channel, &mut probe)?;
+        let now = self.now;
+        self.mark_dirty(key);
+        match self
+            .connections
+            .get_mut(key)
+            .and_then(|connection| connection.core.as_mut())
+        {
+            Some(core) => core.send_event(now, event),
+            None => Err(loop_ended()),
+        }
+    }
+
+    fn open(&mut self, channel: usize, mut request: Request, stream: Arc<StreamShared>) {
+        let key = match self.connection_of(channel, &mut request) {
+            Ok(key) => key,
+            Err(error) => return stream.end(Err(error), true),
+        };
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let Some(core) = &mut connection.core else {
+            return;
+        };
+        match core.open(now, request) {
+            Err(error) => stream.end(Err(error), true),
+            Ok(call) => {
+                stream.opened(key, call, core.room(call).unwrap_or(0));
+                connection.role.streams().insert(call, stream);
+                self.mark_dirty(key);
+            }
+        }
+    }
+
+    /// The connection of a channel, made now if there is none. Gives the request its deadline.
+    fn connection_of(&mut self, channel: usize, request: &mut Request) -> Result<Key, CallError> {
+        let now = self.now.max(super::clock());
+        self.now = now;
+        if self.phase == Phase::Ended {
+            return Err(loop_ended());
+        }
+        let Some(Some(found)) = self.channels.get_mut(channel) else {
+            return Err(loop_ended());
+        };
+        request
+            .deadline
+            .get_or_insert(now + found.options.call_timeout);
+        if let Some(key) = found.connection {
+            return Ok(key);
+        }
+        found.may_connect(now)?;
+        let connection = match Socket::begin_connect(found.endpoint.address()) {
+            Ok(socket) => {
+                let (calls, streams) = (CallMap::default(), CallMap::default());
+                let role = Role::Client {
+                    channel,
+                    calls,
+                    streams,
+                };
+                let mut connection =
+                    Connection::new(socket, role, State::Connecting, Interest::Write);
+                connection.core = Some(found.new_core(now));
+                connection
+            }
+            Err(error) => {
+                let endpoint = &found.endpoint;
+                let context = format!("{endpoint} cannot be connected to");
+                found.failed(now, error.to_string(), now.elapsed().subsec_nanos());
+                return Err(
+                    CallError::new(ErrorKind::NotSent, Origin::Transport, false, context)
+                        .with_source(error),
+                );
+            }
+        };
+        let at = now + found.options.connect_timeout;
+        let key = self.insert(connection).ok_or_else(loop_ended)?;
+        if let Some(Some(found)) = self.channels.get_mut(channel) {
+            found.connection = Some(key);
+        }
+        self.timers.push(Reverse(Timer {
+            at,
+            what: Due::Connecting(key),
+        }));
+        Ok(key)
+    }
+
+    fn cancel_call(&mut self, slot: &Arc<CallSlot>) {
+        let Some((key, call)) = slot.at() else { return };
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        if let Role::Client { calls, .. } = &mut connection.role
+            && calls.remove(&call).is_some()
+            && let Some(core) = &mut connection.core
+        {
+            core.cancel(call, Code::Cancelled);
+            self.mark_dirty(key);
+        }
+    }
+
+    fn cancel_stream(&mut self, stream: &Arc<StreamShared>, code: Code) {
+        let Some((key, call)) = stream.at() else {
+            return;
+        };
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        if connection.role.streams().remove(&call).is_some() {
+            let context = "the call was given up";
+            let error = CallError::new(ErrorKind::Cancelled, Origin::Local, true, context);
+            stream.end(Err(error), true);
+            if let Some(core) = &mut connection.core {
+                core.cancel(call, code);
+            }
+            self.mark_dirty(key);
+        }
+    }
+
+    fn with_stream<T>(
+        &mut self,
+        stream: &StreamShared,
+        f: impl FnOnce(&mut dyn corewire_wire::Core, CallId) -> T,
+    ) -> Option<T> {
+        let (key, call) = stream.at()?;
+        let connection = self.connections.get_mut(key)?;
+        let core = connection.core.as_mut()?;
+        let result = f(&mut **core, call);
+        self.mark_dirty(key);
+        Some(result)
+    }
+
+    /// The last handle of a channel is gone: so are its callers, but not calls by callback.
+    fn remove_channel(&mut self, channel: usize) {
+        let Some(place) = self.channels.get_mut(channel) else {
+            return;
+        };
+        if let Some(key) = place.take().and_then(|channel| channel.connection) {
+            let Some(connection) = self.connections.get_mut(key) else {
+                return;
+            };
+            if let Some(core) = &mut connection.core {
+                core.drain();
+            }
+            connection.close_when_idle = true;
+            self.mark_dirty(key);
+        }
+        self.shared.free_channel(channel);
+    }
+
+    /// Refuses what is in the inbox of a loop that has ended.
+    pub(super) fn refuse_the_rest(&mut self) {
+        for command in self.shared.close() {
+            match command {
+                Command::Call { completion, .. } | Command::SendEvent { completion, .. } => {
+                    completion.complete(Err(loop_ended()));
+                }
+                Command::Open { stream, .. } => stream.end(Err(loop_ended()), true),
+                Command::Sleep { waker, .. } => waker.wake(),
+                _ => {}
+            }
+        }
+        for Reverse(timer) in self.timers.drain() {
+            if let Due::Wake(waker) = timer.what {
+                waker.wake();
+            }
+        }
+    }
+
+    pub(super) fn do_connect_timeout(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && connection.state == State::Connecting
+        {
+            self.close(key, Some("connecting took too long".into()));
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! One connection of a loop: a socket, a protocol core, and what waits between them.
+
+use super::buffers::ReadBuffers;
+use super::call_map::CallMap;
+use super::inbox::Completion;
+use super::stream::StreamShared;
+use bytes::BytesMut;
+use corewire_message::CallContext;
+use corewire_sys::{Interest, Socket};
+use corewire_wire::{Core, Input, Outbox};
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Receives from one socket in one turn at most this often, so that a fast peer does not keep the
+/// others waiting.
+const RECEIVES_A_TURN: usize = 4;
+
+/// Pieces given to the kernel in one gathering write.
+const PIECES_A_WRITE: usize = 64;
+
+/// One connection. Its core is absent only while a server waits for the octets that tell which
+/// protocol the peer speaks.
+pub(crate) struct Connection {
+    pub(crate) socket: Socket,
+    pub(crate) core: Option<Box<dyn Core + Send>>,
+    pub(crate) role: Role,
+    /// The start of a message whose rest has not come.
+    partial: Option<BytesMut>,
+    pub(crate) outbox: Outbox,
+    pub(crate) interest: Interest,
+    /// When the loop will look at this connection's timeout; never later than it is due.
+    pub(crate) timer: Option<Instant>,
+    pub(crate) state: State,
+    /// Stands in the loop's list of connections to flush.
+    pub(crate) dirty: bool,
+    /// Nobody will call on it any more: it is closed when its calls have ended.
+    pub(crate) close_when_idle: bool,
+    /// Why it is being closed, for the errors of its calls.
+    pub(crate) why: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// The socket is not connected yet: calls gather in the core.
+    Connecting,
+    Open,
+    /// Is closed as soon as what waits has been written.
+    Closing,
+}
+
+/// What a connection is for, and who waits for its calls.
+pub(crate) enum Role {
+    Server {
+        service: usize,
+        context: CallContext,
+        /// Calls whose task waits.
+        tasks: CallMap<usize>,
+        streams: CallMap<Arc<StreamShared>>,
+    },
+    Client {
+        channel: usize,
+        calls: CallMap<Completion>,
+        streams: CallMap<Arc<StreamShared>>,
+    },
+}
+
+impl Role {
+    pub(crate) const fn streams(&mut self) -> &mut CallMap<Arc<StreamShared>> {
+        match self {
+            Self::Server { streams, .. } | Self::Client { streams, .. } => streams,
+        }
+    }
+}
+
+/// How reading ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// There may be more: epoll will tell.
+    Octets,
+    /// The peer's end, or an error, or octets that break the protocol.
+    End(Option<String>),
+}
+
+impl Connection {
+    pub(crate) fn new(socket: Socket, role: Role, state: State, interest: Interest) -> Self {
+        Self {
+            socket,
+            core: None,
+            role,
+            partial: None,
+            outbox: Outbox::new(),
+            interest,
+            timer: None,
+            state,
+            dirty: false,
+            close_when_idle: false,
+            why: None,
+        }
+    }
+
+    /// Reads what is there and gives it to `take`, which consumes whole frames.
+    pub(crate) fn receive(
+        &mut self,
+        buffers: &mut ReadBuffers,
+        mut take: impl FnMut(&mut Self, &mut BytesMut) -> Result<(), String>,
+    ) -> Received {
+        let mut buffer = self.partial.take().unwrap_or_else(|| buffers.take());
+        let mut end = None;
+        for _ in 0..RECEIVES_A_TURN {
+            let wanted = self.core.as_ref().map_or(0, |core| core.wants());
+            ReadBuffers::make_room(&mut buffer, wanted);
+            let room = buffer.capacity() - buffer.len();
+            match self.socket.receive_now(&mut buffer) {
+                Ok(0) => end = Some(None),
+                Ok(count) => {
+                    if let Err(why) = take(self, &mut buffer) {
+                        end = Some(Some(why));
+                    } else if count == room {
+                        continue;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => end = Some(Some(error.to_string())),
+            }
+            break;
+        }
+        if buffer.is_empty() {
+            buffers.give(buffer);
+        } else {
+            self.partial = Some(buffer);
+        }
+        end.map_or(Received::Octets, Received::End)
+    }
+
+    /// Tells the core that nothing more comes or goes.
+    pub(crate) fn end_core(&mut self, now: Instant) {
+        if let Some(core) = &mut self.core {
+            // The connection ends either way.
+            let _fault_at_the_end = core.handle_event(now, Input::Closed);
+        }
+    }
+
+    /// Writes what waits, as far as the kernel takes it. An error means that the peer is gone.
+    pub(crate) fn flush(&mut self, now: Instant) -> io::Result<()> {
+        if self.state == State::Connecting {
+            return Ok(());
+        }
+        loop {
+            if let Some(core) = &mut self.core
+                && self.outbox.budget() > 0
+            {
+                core.poll_transmit(now, &mut self.outbox);
+            }
+            if self.outbox.is_empty() {
+                return Ok(());
+            }
+            let sent = if self.outbox.pieces() == 1 {
+                self.socket.send_now(&[IoSlice::new(self.outbox.first())])
+            } else {
+                let mut slices = [IoSlice::new(&[]); PIECES_A_WRITE];
+                let count = self.outbox.slices(&mut slices);
+                self.socket.send_now(&slices[..count])
+            };
+            match sent {
+                Ok(count) => self.outbox.advance(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What to ask epoll for now.
+    pub(crate) fn wanted_interest(&self, max_backlog: usize) -> Interest {
+        let waiting = self.outbox.len() + self.core.as_ref().map_or(0, |core| core.backlog());
+        let read = self.state == State::Open && waiting <= max_backlog;
+        let write = self.state == State::Connecting || !self.outbox.is_empty();
+        match (read, write) {
+            (true, true) => Interest::ReadWrite,
+            (true, false) => Interest::Read,
+            (false, true) => Interest::Write,
+            (false, false) => Interest::Neither,
+        }
+    }
+
+    /// Whether there is nothing left to do but to close.
+    pub(crate) fn is_done(&self) -> bool {
+        let core_done = || self.core.as_ref().is_none_or(|core| core.in_flight() == 0);
+        self.outbox.is_empty()
+            && (self.state == State::Closing || self.close_when_idle && core_done())
+    }
+}

@@ -1,0 +1,268 @@
+//! How other threads, and futures anywhere, reach a loop.
+
+use super::arena::Key;
+use super::call::CallSlot;
+use super::stream::StreamShared;
+use crate::{ClientOptions, Endpoint};
+use corewire_message::{Body, CallError, Code, Event, Request, Response};
+use corewire_sys::WakeFd;
+use corewire_wire::CallId;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// A call on one of a loop's connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallRef {
+    pub(crate) connection: Key,
+    pub(crate) call: CallId,
+}
+
+/// A task of a loop: which service, which place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskRef {
+    pub(crate) service: usize,
+    pub(crate) place: usize,
+}
+
+/// Who is told how a call ended.
+pub(crate) enum Completion {
+    /// A future that some task awaits.
+    Slot(Arc<CallSlot>),
+    /// A function, called on the loop's thread.
+    Callback(Box<dyn FnOnce(Result<Response, CallError>) + Send>),
+}
+
+impl Completion {
+    pub(crate) fn complete(self, result: Result<Response, CallError>) {
+        match self {
+            Self::Slot(slot) => slot.complete(result),
+            Self::Callback(callback) => callback(result),
+        }
+    }
+}
+
+/// What a loop is asked to do.
+pub(crate) enum Command {
+    AddChannel {
+        channel: usize,
+        endpoint: Endpoint,
+        options: Box<ClientOptions>,
+    },
+    RemoveChannel {
+        channel: usize,
+    },
+    Call {
+        channel: usize,
+        request: Request,
+        completion: Completion,
+    },
+    CancelCall {
+        slot: Arc<CallSlot>,
+    },
+    SendEvent {
+        channel: usize,
+        event: Event,
+        completion: Completion,
+    },
+    Open {
+        channel: usize,
+        request: Request,
+        stream: Arc<StreamShared>,
+    },
+    StreamSend {
+        stream: Arc<StreamShared>,
+        message: Body,
+    },
+    StreamFinish {
+        stream: Arc<StreamShared>,
+    },
+    StreamCancel {
+        stream: Arc<StreamShared>,
+        code: Code,
+    },
+    StreamConsumed {
+        stream: Arc<StreamShared>,
+        octets: usize,
+    },
+    Respond {
+        at: CallRef,
+        response: Response,
+    },
+    Sleep {
+        until: Instant,
+        waker: Waker,
+    },
+    Drain {
+        until: Instant,
+    },
+    Stop,
+}
+
+/// The part of a loop that any thread may touch.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    inbox: Mutex<Inbox>,
+    wake: WakeFd,
+}
+
+#[derive(Default)]
+struct Inbox {
+    commands: Vec<Command>,
+    ready: Vec<TaskRef>,
+    /// The loop waits, or is about to, and must be woken for what comes in.
+    asleep: bool,
+    /// Something besides the inbox wants the loop not to wait.
+    interrupted: bool,
+    /// The loop has ended: nothing will be done any more.
+    closed: bool,
+    channels: usize,
+    free_channels: Vec<usize>,
+}
+
+impl std::fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Inbox({} commands)", self.commands.len())
+    }
+}
+
+impl Shared {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            inbox: Mutex::default(),
+            wake: WakeFd::new()?,
+        })
+    }
+
+    pub(crate) const fn wake_fd(&self) -> &WakeFd {
+        &self.wake
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inbox> {
+        // No code that can panic runs under this lock.
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a command over.
+    ///
+    /// # Errors
+    /// Gives it back when the loop has ended.
+    pub(crate) fn push(&self, command: Command) -> Result<(), Box<Command>> {
+        let mut inbox = self.lock();
+        if inbox.closed {
+            return Err(Box::new(command));
+        }
+        inbox.commands.push(command);
+        self.wake_if_asleep(inbox);
+        Ok(())
+    }
+
+    pub(crate) fn push_ready(&self, task: TaskRef) {
+        let mut inbox = self.lock();
+        inbox.ready.push(task);
+        self.wake_if_asleep(inbox);
+    }
+
+    fn wake_if_asleep(&self, mut inbox: MutexGuard<'_, Inbox>) {
+        if inbox.asleep {
+            inbox.asleep = false;
+            drop(inbox);
+            self.wake.wake();
+        }
+    }
+
+    /// Ends the loop's wait; if it does not wait, its next one.
+    pub(crate) fn interrupt(&self) {
+        let mut inbox = self.lock();
+        inbox.interrupted = true;
+        self.wake_if_asleep(inbox);
+    }
+
+    pub(crate) fn new_channel(&self) -> usize {
+        let mut inbox = self.lock();
+        if let Some(channel) = inbox.free_channels.pop() {
+            return channel;
+        }
+        inbox.channels += 1;
+        inbox.channels - 1
+    }
+
+    pub(crate) fn free_channel(&self, channel: usize) {
+        self.lock().free_channels.push(channel);
+    }
+
+    /// Takes what came in; the vectors given are filled and should be empty.
+    pub(crate) fn take(&self, commands: &mut Vec<Command>, ready: &mut Vec<TaskRef>) {
+        let mut inbox = self.lock();
+        std::mem::swap(&mut inbox.commands, commands);
+        std::mem::swap(&mut inbox.ready, ready);
+    }
+
+    /// Says that the loop is about to wait; `false` when something came in meanwhile.
+    pub(crate) fn fall_asleep(&self) -> bool {
+        let mut inbox = self.lock();
+        let interrupted = std::mem::take(&mut inbox.interrupted);
+        inbox.asleep = !interrupted && inbox.commands.is_empty() && inbox.ready.is_empty();
+        inbox.asleep
+    }
+
+    /// Says that the loop no longer waits.
+    pub(crate) fn awake(&self) {
+        self.lock().asleep = false;
+    }
+
+    /// No command is taken from now on; gives those that are left.
+    pub(crate) fn close(&self) -> Vec<Command> {
+        let mut inbox = self.lock();
+        inbox.closed = true;
+        std::mem::take(&mut inbox.commands)
+    }
+}
+
+/// A way to a running loop, from any thread. Clones are cheap.
+#[derive(Clone, Debug)]
+pub struct LoopHandle(pub(crate) Arc<Shared>);
+
+impl LoopHandle {
+    /// A client of the service at `endpoint`, driven by this loop. Connects at the first call.
+    #[must_use]
+    pub fn connect(&self, endpoint: Endpoint, options: ClientOptions) -> super::Client {
+        super::Client::new(Arc::clone(&self.0), endpoint, options)
+    }
+
+    /// Completes at `deadline`, within microseconds of it when the loop is not busy.
+    ///
+    /// # Cancel safety
+    /// Safe: it only waits.
+    pub async fn sleep_until(&self, deadline: Instant) {
+        let mut asked = false;
+        std::future::poll_fn(|cx| {
+            if asked && Instant::now() >= deadline {
+                return std::task::Poll::Ready(());
+            }
+            asked = true;
+            let sleep = Command::Sleep {
+                until: deadline,
+                waker: cx.waker().clone(),
+            };
+            match self.0.push(sleep) {
+                Ok(()) => std::task::Poll::Pending,
+                Err(_) => std::task::Poll::Ready(()),
+            }
+        })
+        .await;
+    }
+
+    /// Lets the loop take no new connections and calls, finish those in flight, and end; what is
+    /// still in flight after `within` is cut.
+    pub fn drain(&self, within: Duration) {
+        let _ended_already = self.0.push(Command::Drain {
+            until: Instant::now() + within,
+        });
+    }
+
+    /// Ends the loop after its current turn; calls in flight fail.
+    pub fn stop(&self) {
+        let _ended_already = self.0.push(Command::Stop);
+    }
+}

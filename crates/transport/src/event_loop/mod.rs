@@ -1,0 +1,480 @@
+//! The event loop: one thread, one epoll set, any number of connections, both sides of calls.
+//!
+//! A turn: do what came by the inbox, write what waits, sleep until something is ready or due,
+//! read, dispatch, write. Every connection is written at most once for each time it was read.
+//! Nothing in a turn locks except the inbox, and nothing is allocated for a message that fits.
+//!
+//! ```text
+//!   other threads, futures            EventLoop::turn
+//!   ───────────────────────┐   ┌──────────────────────────────────────┐
+//!   Client::call  ── Command ──▶ inbox ─▶ channels ─▶ core.call ──┐   │
+//!   Outbound::send ─ Command ──▶                                  ▼   │
+//!   woken tasks   ── TaskRef ──▶ tasks ──▶ core.respond ──▶ outbox ──▶ socket
+//!                          │   │ tasks ◀── core.poll ◀── core ◀── buffer ◀── socket
+//!   CallFuture ◀── CallSlot ◀──── completions ◀─┘                     │
+//!   ───────────────────────┘   └──────────────────────────────────────┘
+//! ```
+
+mod arena;
+mod buffers;
+mod call;
+mod call_map;
+mod client;
+mod commands;
+mod connection;
+mod dispatch;
+mod inbox;
+mod listener;
+mod stream;
+mod tasks;
+
+pub use client::Client;
+pub use inbox::LoopHandle;
+pub use listener::ServerCounters;
+
+pub(crate) use buffers::ReadBuffers;
+pub(crate) use client::client_core;
+
+use crate::ServerOptions;
+use arena::{Arena, Key};
+use client::Channel;
+use connection::{Connection, State};
+use corewire_message::Service;
+use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, Token};
+use inbox::{Command, Shared, TaskRef};
+use listener::Accepting;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::future::Future;
+use std::io;
+use std::os::fd::AsFd;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+use tasks::Tasks;
+
+/// What an epoll token stands for: its top octet.
+mod source {
+    pub(super) const WAKE: u8 = 0;
+    pub(super) const LISTENER: u8 = 1;
+    pub(super) const CONNECTION: u8 = 2;
+}
+
+/// An event loop. Runs on the thread that calls it; other threads reach it by its
+/// [`handle`](Self::handle).
+pub struct EventLoop {
+    epoll: Epoll,
+    shared: Arc<Shared>,
+    connections: Arena<Connection>,
+    services: Vec<Box<dyn Tasks>>,
+    listeners: Vec<Option<Accepting>>,
+    channels: Vec<Option<Channel>>,
+    buffers: ReadBuffers,
+    /// Connections with something to write.
+    dirty: Vec<Key>,
+    timers: BinaryHeap<Reverse<Timer>>,
+    commands: Vec<Command>,
+    ready: Vec<TaskRef>,
+    /// The time of this turn, read once after each wait.
+    now: Instant,
+    busy_poll: Duration,
+    /// When something last happened: busy polling ends `busy_poll` later.
+    active: Instant,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// Ends when nothing is in flight, at the latest then.
+    Draining(Instant),
+    Ended,
+}
+
+/// Something due at a time.
+struct Timer {
+    at: Instant,
+    what: Due,
+}
+
+enum Due {
+    /// Its core, or its first octets.
+    Connection(Key),
+    /// The end of connecting.
+    Connecting(Key),
+    /// Accepting again.
+    Accept(usize),
+    Wake(Waker),
+}
+
+impl PartialEq for Timer {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+}
+
+impl Eq for Timer {}
+
+impl PartialOrd for Timer {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Timer {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.at.cmp(&other.at)
+    }
+}
+
+impl EventLoop {
+    /// A loop that has nothing to do yet.
+    ///
+    /// # Errors
+    /// When the kernel gives no descriptor.
+    pub fn new() -> io::Result<Self> {
+        let epoll = Epoll::new()?;
+        let shared = Arc::new(Shared::new()?);
+        epoll.add(
+            shared.wake_fd().as_fd(),
+            Token(u64::from(source::WAKE) << 56),
+            Interest::Read,
+        )?;
+        let now = clock();
+        Ok(Self {
+            epoll,
+            shared,
+            connections: Arena::new(),
+            services: Vec::new(),
+            listeners: Vec::new(),
+            channels: Vec::new(),
+            buffers: ReadBuffers::default(),
+            dirty: Vec::new(),
+            timers: BinaryHeap::new(),
+            commands: Vec::new(),
+            ready: Vec::new(),
+            now,
+            busy_poll: Duration::ZERO,
+            active: now,
+            phase: Phase::Running,
+        })
+    }
+
+    /// A way to this loop from any thread.
+    #[must_use]
+    pub fn handle(&self) -> LoopHandle {
+        LoopHandle(Arc::clone(&self.shared))
+    }
+
+    /// Asks again and again for so long after something happened before sleeping. Burns the CPU
+    /// meanwhile; pays only when both ends have a core each. Default zero: off.
+    pub const fn set_busy_poll(&mut self, busy_poll: Duration) {
+        self.busy_poll = busy_poll;
+    }
+
+    /// Serves connections that come in at `address`; gives the address with its port.
+    ///
+    /// # Errors
+    /// What the kernel says, for example that the address is in use.
+    pub fn listen<S: Service>(
+        &mut self,
+        address: &Address,
+        service: Arc<S>,
+        options: Arc<ServerOptions>,
+    ) -> io::Result<Address> {
+        let listener = Listener::bind(address, false)?;
+        self.accept_from(listener, service, options, Arc::default())
+    }
+
+    pub(crate) fn accept_from<S: Service>(
+        &mut self,
+        socket: Listener,
+        service: Arc<S>,
+        options: Arc<ServerOptions>,
+        counters: Arc<ServerCounters>,
+    ) -> io::Result<Address> {
+        let address = socket.address()?;
+        let token = Token(u64::from(source::LISTENER) << 56 | self.listeners.len() as u64);
+        self.epoll.add(socket.as_fd(), token, Interest::Read)?;
+        self.busy_poll = self.busy_poll.max(options.busy_poll);
+        let tasks = tasks::tasks_of(service, Arc::clone(&self.shared), self.services.len());
+        let kind_of = tasks.kind_of();
+        // A listener and its service have the same number.
+        self.services.push(tasks);
+        self.listeners.push(Some(Accepting {
+            socket,
+            kind_of,
+            options,
+            counters,
+        }));
+        Ok(address)
+    }
+
+    /// Runs until it is stopped or drained.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait; calls in flight have failed then.
+    pub fn run(&mut self) -> io::Result<()> {
+        while self.phase != Phase::Ended {
+            self.turn(None)?;
+        }
+        Ok(())
+    }
+
+    /// Runs one turn, which waits at most `timeout` (`None`: until something happens); says
+    /// whether the loop goes on.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait.
+    pub fn run_once(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
+        self.turn(timeout)?;
+        Ok(self.phase != Phase::Ended)
+    }
+
+    /// Runs until `future` completes. Its wakers may be used from any thread.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait, or the loop is stopped first.
+    pub fn block_on<F: Future>(&mut self, future: F) -> io::Result<F::Output> {
+        struct Flag(Arc<Shared>, AtomicBool);
+        impl Wake for Flag {
+            fn wake(self: Arc<Self>) {
+                self.wake_by_ref();
+            }
+            fn wake_by_ref(self: &Arc<Self>) {
+                self.1.store(true, Ordering::Release);
+                self.0.interrupt();
+            }
+        }
+        let flag = Arc::new(Flag(Arc::clone(&self.shared), AtomicBool::new(true)));
+        let waker = Waker::from(Arc::clone(&flag));
+        let mut future = pin!(future);
+        loop {
+            if flag.1.swap(false, Ordering::AcqRel)
+                && let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker))
+            {
+                return Ok(output);
+            }
+            let timeout = flag.1.load(Ordering::Acquire).then_some(Duration::ZERO);
+            if !self.run_once(timeout)? {
+                return Err(io::Error::other("the event loop was stopped"));
+            }
+        }
+    }
+
+    fn turn(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.do_inbox();
+        self.flush_dirty();
+        self.end_when_drained();
+        if self.phase == Phase::Ended {
+            return Ok(());
+        }
+        let ready = self.wait(timeout)?;
+        if ready > 0 {
+            self.active = self.now;
+        }
+        for index in 0..ready {
+            if let Some(readiness) = self.epoll.readiness(index) {
+                self.do_readiness(readiness);
+            }
+        }
+        self.do_timers();
+        self.flush_dirty();
+        self.end_when_drained();
+        Ok(())
+    }
+
+    /// Waits for readiness; gives how much of it there is and sets the turn's time.
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        let polling = self.busy_poll > Duration::ZERO && self.now < self.active + self.busy_poll;
+        let due = self
+            .next_due()
+            .map(|at| at.saturating_duration_since(clock()));
+        let longest = match (timeout, due) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let ready = if polling || !self.shared.fall_asleep() {
+            self.epoll.wait(Some(Duration::ZERO))
+        } else {
+            let ready = self.epoll.wait(longest);
+            self.shared.awake();
+            ready
+        };
+        self.now = clock();
+        ready
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let timer = self.timers.peek().map(|Reverse(timer)| timer.at);
+        match self.phase {
+            Phase::Draining(until) => Some(timer.map_or(until, |at| at.min(until))),
+            _ => timer,
+        }
+    }
+
+    fn do_readiness(&mut self, readiness: Readiness) {
+        match (readiness.token.0 >> 56) as u8 {
+            source::WAKE => self.shared.wake_fd().clear(),
+            source::LISTENER => {
+                let listener = (readiness.token.0 & 0xffff_ffff) as usize;
+                self.accept(listener);
+            }
+            _ => {
+                if let Some(key) = self.connections.find(readiness.token) {
+                    self.do_connection(key, readiness);
+                }
+            }
+        }
+    }
+
+    fn do_timers(&mut self) {
+        while let Some(Reverse(timer)) = self.timers.peek()
+            && timer.at <= self.now
+        {
+            let Some(Reverse(timer)) = self.timers.pop() else {
+                break;
+            };
+            match timer.what {
+                Due::Wake(waker) => waker.wake(),
+                Due::Connection(key) => self.do_timeout(key),
+                Due::Connecting(key) => self.do_connect_timeout(key),
+                Due::Accept(listener) => self.resume_accepting(listener),
+            }
+        }
+    }
+
+    /// Sees that the connection is looked at when its core wants it. Timers are set earlier but
+    /// never later: a call that ended in time leaves one behind that does nothing.
+    fn set_timer(&mut self, key: Key) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let Some(at) = connection
+            .core
+            .as_ref()
+            .and_then(|core| core.poll_timeout())
+        else {
+            return;
+        };
+        if connection.timer.is_none_or(|set| at < set) {
+            connection.timer = Some(at);
+            self.timers.push(Reverse(Timer {
+                at,
+                what: Due::Connection(key),
+            }));
+        }
+    }
+
+    fn mark_dirty(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && !connection.dirty
+        {
+            connection.dirty = true;
+            self.dirty.push(key);
+        }
+    }
+
+    fn flush_dirty(&mut self) {
+        while let Some(key) = self.dirty.pop() {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.dirty = false;
+                self.flush(key);
+            }
+        }
+    }
+
+    /// Writes what waits, then sees to the timer, to epoll, and to whether it is time to close.
+    fn flush(&mut self, key: Key) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        if let Err(error) = connection.flush(now) {
+            self.close(key, Some(error.to_string()));
+            return;
+        }
+        if connection.is_done() {
+            self.close(key, None);
+            return;
+        }
+        let max_backlog = self.max_backlog(key);
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let interest = connection.wanted_interest(max_backlog);
+        if interest != connection.interest {
+            connection.interest = interest;
+            let token = key.to_token(source::CONNECTION);
+            if let Err(error) = self
+                .epoll
+                .change(connection.socket.as_fd(), token, interest)
+            {
+                self.close(key, Some(error.to_string()));
+                return;
+            }
+        }
+        self.set_timer(key);
+    }
+
+    fn end_when_drained(&mut self) {
+        let Phase::Draining(until) = self.phase else {
+            return;
+        };
+        let mut left = 0;
+        for key in self.connections.keys() {
+            let Some(connection) = self.connections.get_mut(key) else {
+                continue;
+            };
+            let idle = connection
+                .core
+                .as_ref()
+                .is_none_or(|core| core.in_flight() == 0)
+                && connection.outbox.is_empty();
+            if idle && connection.state != State::Closing {
+                connection.state = State::Closing;
+                self.mark_dirty(key);
+            }
+            left += usize::from(!idle);
+        }
+        if left == 0 || self.now >= until {
+            self.flush_dirty();
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        for key in self.connections.keys() {
+            self.close(key, Some("the event loop has ended".into()));
+        }
+        self.listeners.clear();
+        self.phase = Phase::Ended;
+        self.refuse_the_rest();
+    }
+}
+
+impl Drop for EventLoop {
+    fn drop(&mut self) {
+        if self.phase != Phase::Ended {
+            self.end();
+        }
+    }
+}
+
+impl std::fmt::Debug for EventLoop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "EventLoop({} connections, {:?})",
+            self.connections.len(),
+            self.phase
+        )
+    }
+}
+
+/// The one clock of the drivers.
+pub(crate) fn clock() -> Instant {
+    Instant::now()
+}

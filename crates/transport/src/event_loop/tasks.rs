@@ -1,0 +1,200 @@
+//! A service's calls in progress on one loop.
+//!
+//! A call is polled once as soon as it is whole. Most are answered by then: the answer goes out
+//! in the same turn. The others keep their place and are polled when they are woken. Places are
+//! used again with their memory and their waker, so that a call costs no allocation.
+
+use super::inbox::{CallRef, Shared, TaskRef};
+use corewire_message::{
+    CallContext, Code, Event, Inbound, Outbound, Request, Response, Service, Status,
+};
+use corewire_wire::KindOf;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// What a service is asked to do.
+pub(crate) enum Work {
+    Call(Request),
+    Event(Event),
+    Stream(Request, Inbound, Outbound),
+}
+
+/// How far a task came.
+pub(crate) enum Progress {
+    /// It has ended; an event has no answer.
+    Done(Option<Response>),
+    /// It waits, in this place.
+    Waits(usize),
+}
+
+/// The calls of one service on one loop, its type erased: one indirect call a message.
+pub(crate) trait Tasks {
+    fn kind_of(&self) -> KindOf;
+    /// Begins a task; `at` is `None` for an event.
+    fn begin(&mut self, at: Option<CallRef>, context: CallContext, work: Work) -> Progress;
+    /// Polls a task that was woken; `None` when there is none any more or it still waits.
+    fn resume(&mut self, place: usize) -> Option<(Option<CallRef>, Option<Response>)>;
+    /// Drops a task: nobody waits for it.
+    fn abandon(&mut self, place: usize);
+}
+
+/// Erases the type of a service.
+pub(crate) fn tasks_of<S: Service>(
+    service: Arc<S>,
+    shared: Arc<Shared>,
+    index: usize,
+) -> Box<dyn Tasks> {
+    Box::new(TasksOf {
+        service,
+        make: perform::<S>,
+        shared,
+        index,
+        places: vec![],
+        free: vec![],
+    })
+}
+
+async fn perform<S: Service>(
+    service: Arc<S>,
+    context: CallContext,
+    work: Work,
+) -> Option<Response> {
+    match work {
+        Work::Call(request) => Some(service.call(&context, request).await),
+        Work::Event(event) => {
+            service.event(&context, event).await;
+            None
+        }
+        Work::Stream(request, inbound, outbound) => {
+            Some(service.stream(&context, request, inbound, outbound).await)
+        }
+    }
+}
+
+struct TasksOf<S, F, M> {
+    service: Arc<S>,
+    make: M,
+    shared: Arc<Shared>,
+    index: usize,
+    places: Vec<Place<F>>,
+    free: Vec<usize>,
+}
+
+struct Place<F> {
+    /// Stays where it is in memory; set and emptied in place.
+    future: Pin<Box<Option<F>>>,
+    waker: Waker,
+    /// Whether the waker has asked for a poll that has not come yet.
+    queued: Arc<TaskWaker>,
+    at: Option<CallRef>,
+}
+
+struct TaskWaker {
+    shared: Arc<Shared>,
+    task: TaskRef,
+    queued: AtomicBool,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            self.shared.push_ready(self.task);
+        }
+    }
+}
+
+impl<S, F, M> TasksOf<S, F, M>
+where
+    F: Future<Output = Option<Response>>,
+{
+    fn free_place(&mut self) -> usize {
+        if let Some(place) = self.free.pop() {
+            return place;
+        }
+        let place = self.places.len();
+        let task = TaskRef {
+            service: self.index,
+            place,
+        };
+        let shared = Arc::clone(&self.shared);
+        let queued = Arc::new(TaskWaker {
+            shared,
+            task,
+            queued: AtomicBool::new(false),
+        });
+        let waker = Waker::from(Arc::clone(&queued));
+        self.places.push(Place {
+            future: Box::pin(None),
+            waker,
+            queued,
+            at: None,
+        });
+        place
+    }
+
+    /// `Some` when the task has ended; its place is free then.
+    fn poll(&mut self, place: usize) -> Option<Option<Response>> {
+        let task = &mut self.places[place];
+        let future = task.future.as_mut().as_pin_mut()?;
+        let mut cx = Context::from_waker(&task.waker);
+        // A service that panics has failed one call, not every call of this loop.
+        let polled = catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx)));
+        let response = match polled {
+            Ok(Poll::Pending) => return None,
+            Ok(Poll::Ready(response)) => response,
+            Err(_) => task
+                .at
+                .map(|_| Response::failed(Status::new(Code::Internal, "the service panicked"))),
+        };
+        self.places[place].future.set(None);
+        self.free.push(place);
+        Some(response)
+    }
+}
+
+impl<S, F, M> Tasks for TasksOf<S, F, M>
+where
+    S: Service,
+    F: Future<Output = Option<Response>>,
+    M: Fn(Arc<S>, CallContext, Work) -> F,
+{
+    fn kind_of(&self) -> KindOf {
+        let service = Arc::clone(&self.service);
+        Arc::new(move |operation| service.kind(operation))
+    }
+
+    fn begin(&mut self, at: Option<CallRef>, context: CallContext, work: Work) -> Progress {
+        let place = self.free_place();
+        let future = (self.make)(Arc::clone(&self.service), context, work);
+        self.places[place].at = at;
+        self.places[place].future.set(Some(future));
+        self.poll(place)
+            .map_or(Progress::Waits(place), Progress::Done)
+    }
+
+    fn resume(&mut self, place: usize) -> Option<(Option<CallRef>, Option<Response>)> {
+        let task = self.places.get(place)?;
+        // Cleared before the poll: a wake during it asks for another.
+        task.queued.queued.store(false, Ordering::Release);
+        let at = task.at;
+        self.poll(place).map(|response| (at, response))
+    }
+
+    fn abandon(&mut self, place: usize) {
+        if let Some(task) = self.places.get_mut(place)
+            && task.future.is_some()
+        {
+            // A destructor that panics has nobody to tell; the place is free all the same.
+            let _panicked = catch_unwind(AssertUnwindSafe(|| task.future.set(None)));
+            self.free.push(place);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What can be set for a connection or a server, with its defaults.
+
+use crate::http2;
+use corewire_wire::native;
+use std::time::Duration;
+
+/// Settings of the calling side.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// How long connecting may take. Default 5 s.
+    pub connect_timeout: Duration,
+    /// The deadline of a call that brings none. Default 10 s.
+    pub call_timeout: Duration,
+    /// How long a blocking caller asks the socket again and again before it sleeps. Burns the
+    /// CPU meanwhile; pays only when caller and service have a core each. Default zero: off.
+    pub busy_poll: Duration,
+    /// Settings of the native protocol.
+    pub native: native::Config,
+    /// Settings of HTTP/2.
+    pub http2: http2::Config,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(5),
+            call_timeout: Duration::from_secs(10),
+            busy_poll: Duration::ZERO,
+            native: native::Config::default(),
+            http2: http2::Config::default(),
+        }
+    }
+}
+
+/// Settings of the answering side.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// Event loops, one thread each. Default: one for each core this process may run on.
+    pub loops: usize,
+    /// What is spoken on the port; the first octets of a connection tell. Default: every protocol.
+    pub protocols: Vec<crate::Protocol>,
+    /// Connections that may be open at a time in each loop; more are closed at once. Default
+    /// 65,536.
+    pub max_connections: usize,
+    /// Octets that may wait for a peer that does not read, before it is not read either. Default
+    /// 4 MiB.
+    pub max_backlog: usize,
+    /// How long a new connection may take to show which protocol it speaks. Default 10 s.
+    pub first_octets_timeout: Duration,
+    /// How long an event loop asks again and again before it sleeps. Default zero: off.
+    pub busy_poll: Duration,
+    /// Settings of the native protocol.
+    pub native: native::Config,
+    /// Settings of HTTP/2.
+    pub http2: http2::Config,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            protocols: crate::Protocol::ALL.to_vec(),
+            loops: std::thread::available_parallelism().map_or(1, usize::from),
+            max_connections: 65_536,
+            max_backlog: 4 * 1024 * 1024,
+            first_octets_timeout: Duration::from_secs(10),
+            busy_poll: Duration::ZERO,
+            native: native::Config::default(),
+            http2: http2::Config::default(),
+        }
+    }
+}
