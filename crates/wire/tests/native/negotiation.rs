@@ -1,1 +1,132 @@
-//! .
+//! Old and new peers.
+
+use crate::pair::{ECHO, Pair, outputs};
+use crate::raw::{self, HELLO, Lone, frame, hello};
+use corewire_message::{Body, ErrorKind, Request};
+use corewire_wire::native::{Config, MAGIC};
+use corewire_wire::{Core, Output};
+
+fn greet(lone: &mut Lone, payload: &[u8]) -> Result<(), corewire_wire::Fault> {
+    lone.feed(&[&MAGIC[..], &frame(HELLO, 0, 0, 0, payload)].concat())
+}
+
+#[test]
+fn a_newer_peer_that_still_speaks_version_1_is_welcome() {
+    let mut lone = Lone::server(Config::default());
+    let settings: [(u16, &[u8]); 2] = [(0x8123, b"unknown, ignorable"), (1, &[0, 4, 0, 0])];
+    greet(&mut lone, &hello((1, 7), &settings)).unwrap();
+    // A frame of unknown type that may be skipped, then a request.
+    lone.feed(&frame(0xf0, 0xff, 1, 2, b"new things")).unwrap();
+    let payload = raw::define(ECHO.as_str(), b"");
+    lone.feed(&frame(raw::REQUEST, raw::DEFINE, 0, 1, &payload))
+        .unwrap();
+    assert!(matches!(lone.core.poll(), Some(Output::Request { .. })));
+}
+
+#[test]
+fn a_peer_that_speaks_only_later_versions_is_told_so() {
+    let mut lone = Lone::server(Config::default());
+    let fault = greet(&mut lone, &hello((2, 7), &[])).unwrap_err();
+    assert_eq!(fault.what, "no common protocol version");
+    let told = lone.transmitted();
+    let told = String::from_utf8_lossy(&told[12..]);
+    assert!(told.starts_with(fault.what), "{told}");
+}
+
+#[test]
+fn what_is_unknown_and_not_ignorable_is_a_fault() {
+    let mut lone = Lone::server(Config::default());
+    let fault = greet(&mut lone, &hello((1, 1), &[(8, b"")])).unwrap_err();
+    assert!(fault.what.contains("not ignorable"));
+    let mut lone = Lone::server(Config::default()).greeted();
+    let what = lone.fault(&frame(0x70, 0, 0, 0, &[]));
+    assert!(what.contains("not ignorable"));
+}
+
+#[test]
+fn both_obey_the_smaller_limit() {
+    let small = Config::with(|config| config.max_message = 1000);
+    for (client, server) in [
+        (small.clone(), Config::default()),
+        (Config::default(), small),
+    ] {
+        let mut pair = Pair::with(client, server).greeted();
+        let request = Request::new(ECHO).with_body(vec![0; 1001]);
+        let error = pair.client.call(pair.now, request).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsendable);
+        pair.call(Request::new(ECHO).with_body(vec![0; 1000]));
+        pair.run();
+        let (call, _) = pair.request();
+        let long = corewire_message::Response::ok(vec![0; 1001]);
+        pair.server.respond(call, long);
+        pair.run();
+        match pair.client.poll() {
+            Some(Output::Response { response, .. }) => {
+                assert!(response.status.message().contains("longer"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_client_sends_before_it_knows_smaller_limits_is_borne() {
+    let small = Config::with(|config| {
+        config.max_message = 1000;
+        config.max_frame = 8192;
+        config.max_header_block = 100;
+        config.connection_credit = 2000;
+        config.stream_credit = 500;
+        config.max_operations = 0;
+    });
+    let mut pair = Pair::with(Config::default(), small);
+    let stream = pair.open();
+    for _ in 0..20 {
+        pair.call(Request::new(ECHO).with_body(vec![0; 100_000]));
+        pair.client
+            .send(stream, Body::from(vec![0; 10_000]))
+            .unwrap();
+    }
+    pair.up().unwrap();
+    assert_eq!(outputs(&mut pair.server).len(), 41);
+    // From here on it knows; what waits and does not fit fails.
+    pair.call(Request::new(ECHO).with_body(vec![0; 100_000]));
+    pair.client
+        .send_event(pair.now, corewire_message::Event::new(ECHO, vec![0; 2000]))
+        .unwrap();
+    pair.down().unwrap();
+    pair.run();
+    match &outputs(&mut pair.client)[..] {
+        [Output::Failed { error, .. }] => assert_eq!(error.kind(), ErrorKind::Unsendable),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(pair.client.room(stream), Some(0));
+    for _ in 0..20 {
+        pair.server.consumed(stream, 10_000);
+    }
+    pair.run();
+    pair.call(Request::new(ECHO).with_body(vec![0; 1000]));
+    pair.run();
+    assert!(matches!(pair.server.poll(), Some(Output::Request { .. })));
+    assert_eq!(pair.client.backlog(), 0);
+}
+
+#[test]
+fn names_beyond_the_dictionary_still_get_through() {
+    let config = Config::with(|config| config.max_operations = 1);
+    let mut pair = Pair::with(Config::default(), config).greeted();
+    for operation in [ECHO, crate::pair::UNKNOWN, ECHO, crate::pair::UNKNOWN] {
+        let event = corewire_message::Event::new(operation, Body::new());
+        pair.client.send_event(pair.now, event).unwrap();
+    }
+    pair.run();
+    let names: Vec<_> = outputs(&mut pair.server)
+        .into_iter()
+        .map(|output| match output {
+            Output::Event(event) => event.operation,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let unknown = crate::pair::UNKNOWN;
+    assert_eq!(names, [ECHO, unknown.clone(), ECHO, unknown]);
+}
