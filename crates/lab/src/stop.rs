@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -11,6 +12,10 @@ use crate::process::kill_all;
 
 /// What shells report for a program that SIGINT ended.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+
+/// Signals closer together are one request: `timeout`, for one, signals the process and then its
+/// whole group.
+const SAME: Duration = Duration::from_millis(500);
 
 /// Whether the user asked to stop. Clones share the answer.
 #[derive(Debug, Clone, Default)]
@@ -24,11 +29,14 @@ impl Stop {
         let mut signals =
             Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot catch signals")?;
         std::thread::spawn(move || {
+            let mut first = None;
             for _ in signals.forever() {
-                if asked.0.swap(true, Ordering::Relaxed) {
+                let at = *first.get_or_insert_with(Instant::now);
+                if at.elapsed() > SAME {
                     kill_all();
                     std::process::exit(EXIT_INTERRUPTED.into());
                 }
+                asked.0.store(true, Ordering::Relaxed);
             }
         });
         Ok(stop)

@@ -63,6 +63,23 @@ impl Bench {
         length: Length,
         stop: &Stop,
     ) -> Result<Raw, NoResult> {
+        self.attempt(subject, cell, length, stop).map_err(|reason| {
+            // What breaks while all is being stopped says nothing about the subject.
+            if stop.asked() {
+                NoResult::Stopped
+            } else {
+                reason
+            }
+        })
+    }
+
+    fn attempt(
+        &self,
+        subject: &Subject,
+        cell: &Cell,
+        length: Length,
+        stop: &Stop,
+    ) -> Result<Raw, NoResult> {
         let server = self.start_server(subject)?;
         let ready = await_ready(&server, self.patience, stop)?;
         let watch = LoadWatch::begin();
