@@ -393,7 +393,10 @@ impl Connection {
         };
         let message = message
             .or_else(|| problem.and_then(Problem::message))
-            .unwrap_or_else(|| format!("the peer answered with HTTP status {http_status}"));
+            .unwrap_or_else(|| match call.code {
+                Some(_) => String::new(),
+                None => format!("the peer answered with HTTP status {http_status}"),
+            });
         response(Status::new(code, message), headers, octets.into())
     }
 

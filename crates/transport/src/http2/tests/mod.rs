@@ -1,6 +1,8 @@
 //! Client and server in memory, with a settable clock.
 
+mod endings;
 mod pair;
+mod streams;
 mod unary;
 
 use pair::Pair;
