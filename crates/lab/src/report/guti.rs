@@ -1,6 +1,7 @@
 //! The report of the GUTI evaluation: the thesis's figures and tables from our runs.
 
 mod answer;
+mod command;
 mod data;
 mod figures;
 mod findings;
@@ -63,6 +64,7 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
         title: "GUTI allocation: RPC adapters compared".to_owned(),
         sections,
         figures: files,
+        commands: command::commands(records),
     }
 }
 

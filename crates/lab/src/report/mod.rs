@@ -43,6 +43,8 @@ struct ScenarioReport {
     title: String,
     sections: Vec<Section>,
     figures: Vec<FigureFile>,
+    /// Command lines that make the runs again.
+    commands: Vec<String>,
 }
 
 /// A figure that stands alone.
@@ -78,6 +80,7 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
     let mut titles = Vec::new();
     let mut sections = Vec::new();
     let mut figures = Vec::new();
+    let mut commands = Vec::new();
     for (scenario, records) in by_scenario {
         let report = match scenario {
             "guti" => guti::report(&records),
@@ -86,9 +89,10 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
         titles.push(report.title);
         sections.extend(report.sections);
         figures.extend(report.figures);
+        commands.extend(report.commands);
     }
     write_figures(&dir.join(FIGURES), &figures)?;
-    let foot = provenance::foot(dir, &records);
+    let foot = provenance::foot(dir, &records, &commands);
     let page = dir.join(PAGE);
     std::fs::write(&page, page::document(&titles.join("; "), &sections, &foot))
         .with_context(|| format!("cannot write {}", page.display()))?;

@@ -12,8 +12,11 @@ use super::format;
 use crate::record::{Host, Record};
 use crate::results;
 
-/// The markup of the foot.
-pub(super) fn foot(dir: &Path, records: &[Record]) -> String {
+/// Of an option that differs from run to run, how many values are shown.
+const VALUES_SHOWN: usize = 12;
+
+/// The markup of the foot. `commands` are the command lines that make the runs again.
+pub(super) fn foot(dir: &Path, records: &[Record], commands: &[String]) -> String {
     let file = dir.join(results::FILE_NAME);
     let mut html = format!(
         "<p>Every number, figure and sentence of this page comes from <code>{}</code> ({} runs, \
@@ -23,6 +26,13 @@ pub(super) fn foot(dir: &Path, records: &[Record]) -> String {
         format::count(records.len() as u64),
         escape(&dir.display().to_string()),
     );
+    if !commands.is_empty() {
+        let _ = write!(
+            html,
+            "<p>To measure it again, on this machine or on another:</p><pre>{}</pre>",
+            escape(&commands.join("\n"))
+        );
+    }
     html.push_str(&hosts(records));
     html.push_str(&versions(records));
     html.push_str(&options(records));
@@ -81,27 +91,54 @@ fn versions(records: &[Record]) -> String {
 
 /// Options and every value that they had.
 fn options(records: &[Record]) -> String {
-    let mut all: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for record in records {
         for (name, value) in &record.options {
-            let value = match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            all.entry(name).or_default().insert(value);
+            collect(name, value, &mut all);
         }
     }
     let mut html = String::from("<h3>Options</h3><dl>");
     for (name, values) in all {
-        let shown: Vec<&str> = values.iter().take(12).map(String::as_str).collect();
+        let shown: Vec<&str> = values
+            .iter()
+            .take(VALUES_SHOWN)
+            .map(String::as_str)
+            .collect();
         let more = match values.len() {
-            0..=12 => String::new(),
-            count => format!(" and {} more values", count - 12),
+            0..=VALUES_SHOWN => String::new(),
+            count => format!(" and {} more values", count - VALUES_SHOWN),
         };
-        entry(&mut html, name, &format!("{}{more}", shown.join(" | ")));
+        entry(&mut html, &name, &format!("{}{more}", shown.join("; ")));
     }
     html.push_str("</dl>");
     html
+}
+
+/// Puts `value` under `name`, the fields of an object each under a name of their own.
+fn collect(name: &str, value: &Value, all: &mut BTreeMap<String, BTreeSet<String>>) {
+    let words = match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                collect(&format!("{name}.{field}"), value, all);
+            }
+            return;
+        }
+        Value::Array(values) if values.is_empty() => "not given".to_owned(),
+        Value::Array(values) => {
+            let words: Vec<String> = values.iter().map(word).collect();
+            words.join(", ")
+        }
+        other => word(other),
+    };
+    all.entry(name.to_owned()).or_default().insert(words);
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "not given".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 fn entry(html: &mut String, name: &str, value: &str) {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use serde_json::Value;
+
 use super::findings::{self, Outcome};
 use super::metric::Metric;
 use super::runs::{Condition, Runs};
@@ -153,6 +155,16 @@ fn measured(runs: &Runs<'_>, records: &[&Record]) -> String {
                 .map_or_else(String::new, |name| format!(", virtualised ({name})")),
         );
     }
+    let cores = (
+        option(records, "server_cpus"),
+        option(records, "client_cpus"),
+    );
+    if let (Some(server), Some(client)) = cores {
+        let _ = write!(
+            sentence,
+            " The server process is held to core {server}, the client to core {client}."
+        );
+    }
     let last = records
         .iter()
         .map(|record| record.started_at.as_str())
@@ -170,6 +182,15 @@ fn measured(runs: &Runs<'_>, records: &[&Record]) -> String {
         );
     }
     sentence
+}
+
+/// An option that is a text and the same in all runs.
+fn option<'a>(records: &[&'a Record], name: &str) -> Option<&'a str> {
+    let mut values = records
+        .iter()
+        .map(|record| record.options.get(name).and_then(Value::as_str));
+    let first = values.next()??;
+    values.all(|value| value == Some(first)).then_some(first)
 }
 
 /// RFC 3339 without the fraction of a second.

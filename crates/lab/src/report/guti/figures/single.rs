@@ -49,6 +49,7 @@ pub(super) fn relative_to_tcp(runs: &Runs<'_>, keys: &[Key]) -> Figure {
         missing: not_run(&thesis::RATES, &rates, |rate| format!("{rate}/s")),
         reference: Some((1.0, "TCP-AS".to_owned())),
         kind: None,
+        smallest_payload: 0,
     };
     chart.figure(runs, keys, &conditions, ratio)
 }
@@ -118,9 +119,10 @@ pub(super) fn bytes_per_second(runs: &Runs<'_>, keys: &[Key]) -> Figure {
             number: "5.4a",
             title: "Throughput in bytes a second by payload, one client, no-rate mode",
             value_title: "bytes a second",
-            caption: "Higher is better. Bytes of the request messages, one way. Logarithmic, as \
-                      in the thesis.",
+            caption: "Higher is better. Payload bytes of the requests, one way, so there is no bar for 0 B. \
+                      Logarithmic, as in the thesis.",
             kind: Some(Kind::Log),
+            smallest_payload: 1,
             ..Chart::default()
         },
         (Metric::BytesPerSecond, 1.0),
@@ -173,8 +175,9 @@ pub(super) fn bytes_per_cpu(runs: &Runs<'_>, keys: &[Key]) -> Figure {
             number: "5.6a",
             title: "Throughput in bytes a second / server CPU by payload, one client, no-rate mode",
             value_title: "bytes a second / % CPU",
-            caption: "Higher is better.",
+            caption: "Higher is better. No bar for 0 B, as in figure 5.4a.",
             kind: Some(Kind::Log),
+            smallest_payload: 1,
             ..Chart::default()
         },
         (Metric::BytesPerSecondPerCpu, 1.0),
@@ -209,6 +212,8 @@ struct Chart {
     missing: String,
     reference: Option<(f64, String)>,
     kind: Option<Kind>,
+    /// One byte where the quantity counts bytes: without payload there are none.
+    smallest_payload: u64,
 }
 
 impl Chart {
@@ -274,9 +279,17 @@ fn by_payload(
     bar: impl Fn(Condition, &str) -> Option<(Bar, String)>,
 ) -> Figure {
     let payloads = runs.values(
-        |condition| condition.mode == Mode::NoRate && condition.clients == 1,
+        |condition| {
+            condition.mode == Mode::NoRate
+                && condition.clients == 1
+                && condition.payload >= chart.smallest_payload
+        },
         |condition| condition.payload,
     );
+    let wanted: Vec<u64> = thesis::PAYLOADS
+        .into_iter()
+        .filter(|payload| *payload >= chart.smallest_payload)
+        .collect();
     let conditions: Vec<Condition> = payloads
         .iter()
         .map(|payload| Condition::no_rate(*payload, 1))
@@ -284,7 +297,7 @@ fn by_payload(
     let chart = Chart {
         groups: payloads.iter().copied().map(format::bytes).collect(),
         group_title: "payload of request and response",
-        missing: not_run(&thesis::PAYLOADS, &payloads, |bytes| format::bytes(*bytes)),
+        missing: not_run(&wanted, &payloads, |bytes| format::bytes(*bytes)),
         ..chart
     };
     chart.figure(runs, keys, &conditions, bar)
