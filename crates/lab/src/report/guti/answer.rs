@@ -17,7 +17,10 @@ use crate::report::format;
 use crate::statistics::{Better, PAIRS_NEEDED};
 
 /// Foreign CPU load, in percent of one core, above which a run is suspect.
-const SUSPECT_LOAD: f64 = 5.0;
+const SUSPECT_LOAD: f64 = 10.0;
+
+/// Foreign CPU load above which a figure says more about the other work than about the adapter.
+const HEAVY_LOAD: f64 = 30.0;
 
 /// The metrics of the answer, with their short titles.
 const METRICS: [(Metric, &str); 3] = [
@@ -30,8 +33,9 @@ const METRICS: [(Metric, &str); 3] = [
 pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
     let mut html = String::new();
     let _ = write!(html, "<p>{}</p>", escape(&measured(runs, records)));
+    let measured: Vec<&String> = runs.measured_subjects().collect();
     let (ours, theirs): (Vec<&String>, Vec<&String>) =
-        runs.subjects().iter().partition(|subject| is_ours(subject));
+        measured.into_iter().partition(|subject| is_ours(subject));
     html.push_str("<ul class=\"answers\">");
     for (metric, title) in METRICS {
         let sentence = standing_sentence(runs, metric, &ours, &theirs);
@@ -216,10 +220,10 @@ fn standing_sentence(
     theirs: &[&String],
 ) -> String {
     if ours.is_empty() {
-        return "Corewire's adapters were not part of this series.".to_owned();
+        return "Corewire's adapters have no figures in this series.".to_owned();
     }
     if theirs.is_empty() {
-        return "Only Corewire's adapters were part of this series: nothing to compare with."
+        return "Only Corewire's adapters have figures in this series: nothing to compare with."
             .to_owned();
     }
     let mut by_standing: BTreeMap<Standing, Vec<Versus>> = BTreeMap::new();
@@ -348,15 +352,20 @@ fn warnings(records: &[&Record]) -> String {
         .filter(|load| *load > SUSPECT_LOAD)
         .collect();
     let mut html = String::new();
-    if !loads.is_empty() {
+    // A run here and there is what medians are for.
+    if loads.len() * 10 > records.len() {
         let highest = loads.iter().copied().fold(0.0, f64::max);
         let _ = write!(
             html,
             "<p class=\"warning\">In {} of {} runs the machine did other work besides (more than \
-             {SUSPECT_LOAD} % of one core, up to {highest:.0} %). Differences of a few percent \
-             there are not the adapters'.</p>",
+             {SUSPECT_LOAD} % of one core, up to {highest:.0} %). {}</p>",
             loads.len(),
-            records.len()
+            records.len(),
+            if highest > HEAVY_LOAD {
+                "That much changes every figure: measure again on a machine that is otherwise idle."
+            } else {
+                "Differences of a few percent there are not the adapters'."
+            }
         );
     }
     let failed = records
@@ -398,7 +407,7 @@ fn headline_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> Stri
             let theirs = theirs.iter().copied();
             match best_against_best(runs, condition, metric, ours, theirs) {
                 Some(versus) => html.push_str(&versus_cell(&versus, metric)),
-                None => html.push_str("<td class=\"none\">not run</td>"),
+                None => html.push_str("<td class=\"none\">no figures</td>"),
             }
         }
         html.push_str("</tr>");
@@ -455,7 +464,7 @@ fn each_adapter_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> 
                         in_two_lines(&ratio_words(versus.ratio.as_ref())),
                     );
                 }
-                None => html.push_str("<td class=\"none\">not run</td>"),
+                None => html.push_str("<td class=\"none\">no figures</td>"),
             }
         }
         html.push_str("</tr>");

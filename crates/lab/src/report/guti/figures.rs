@@ -4,11 +4,14 @@ mod clients;
 mod percentiles;
 mod single;
 
+use std::collections::BTreeMap;
+
 use super::findings;
 use super::metric::Metric;
 use super::runs::{Condition, Runs, State};
 use super::thesis::Place;
 use crate::report::chart::{Key, Slot};
+use crate::report::format;
 use crate::report::svg::Drawing;
 
 /// A figure with the words around it.
@@ -49,15 +52,41 @@ pub(super) fn all(runs: &Runs<'_>) -> Vec<Figure> {
     figures
 }
 
-/// The keys of the subjects that ran, or tried to, under any of `conditions`.
+/// The keys of the subjects that have figures under any of `conditions`.
 fn keys_of(runs: &Runs<'_>, keys: &[Key], conditions: &[Condition]) -> Vec<Key> {
     keys.iter()
         .filter(|key| {
             conditions
                 .iter()
-                .any(|condition| runs.state(*condition, &key.name) != State::NotRun)
+                .any(|condition| runs.state(*condition, &key.name) == State::Measured)
         })
         .cloned()
+        .collect()
+}
+
+/// Who failed under all of `conditions` under which it was tried, and why, as a sentence; empty
+/// when there is nobody. They have no place in the chart.
+fn failed_throughout(runs: &Runs<'_>, keys: &[Key], conditions: &[Condition]) -> String {
+    let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for key in keys {
+        let states: Vec<State> = conditions
+            .iter()
+            .map(|condition| runs.state(*condition, &key.name))
+            .collect();
+        if states.contains(&State::Measured) {
+            continue;
+        }
+        let reason = states.into_iter().find_map(|state| match state {
+            State::Failed(reason) => Some(reason),
+            State::Measured | State::NotRun => None,
+        });
+        if let Some(reason) = reason {
+            by_reason.entry(reason).or_default().push(&key.name);
+        }
+    }
+    by_reason
+        .into_iter()
+        .map(|(reason, names)| format!("{} without figures: {reason}. ", format::list(&names)))
         .collect()
 }
 

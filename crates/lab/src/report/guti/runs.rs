@@ -95,6 +95,15 @@ impl<'a> Runs<'a> {
         &self.subjects
     }
 
+    /// Every subject with a complete run, in the order of the figures.
+    pub(super) fn measured_subjects(&self) -> impl Iterator<Item = &String> {
+        self.subjects.iter().filter(|subject| {
+            self.cells.iter().any(|((_, name), records)| {
+                name == *subject && records.iter().any(|record| record.complete().is_some())
+            })
+        })
+    }
+
     /// Every condition with a run.
     pub(super) fn conditions(&self) -> BTreeSet<Condition> {
         self.cells.keys().map(|(condition, _)| *condition).collect()

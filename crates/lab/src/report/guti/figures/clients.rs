@@ -1,6 +1,6 @@
 //! Figures 5.7 to 5.11: by number of clients.
 
-use super::{Figure, findings_of, keys_of, not_run, slots, words};
+use super::{Figure, failed_throughout, findings_of, keys_of, not_run, slots, words};
 use crate::record::Mode;
 use crate::report::chart::boxes::BoxStatistics;
 use crate::report::chart::grouped::{Group, Grouped};
@@ -80,6 +80,11 @@ fn distribution(runs: &Runs<'_>, keys: &[Key], number: &'static str, payload: u6
         .iter()
         .map(|clients| Condition::no_rate(payload, *clients))
         .collect();
+    let missing = format!(
+        "{}{}",
+        failed_throughout(runs, keys, &conditions),
+        missing(&counts)
+    );
     let keys = keys_of(runs, keys, &conditions);
     let title = format!(
         "Latency by number of clients, {}, no-rate mode",
@@ -94,7 +99,7 @@ fn distribution(runs: &Runs<'_>, keys: &[Key], number: &'static str, payload: u6
             }),
         })
         .collect();
-    let drawing = (!groups.is_empty()).then(|| {
+    let drawing = (!groups.is_empty() && !keys.is_empty()).then(|| {
         Grouped {
             id: format!("figure-{}", number.replace('.', "-")),
             title: format!("Figure {number}: {title}"),
@@ -118,7 +123,7 @@ fn distribution(runs: &Runs<'_>, keys: &[Key], number: &'static str, payload: u6
                   which a long tail lifts above the box."
             .to_owned(),
         findings: findings_of(runs, number),
-        missing: missing(&counts),
+        missing,
     }
 }
 
@@ -154,6 +159,11 @@ fn lines(
         .iter()
         .map(|clients| Condition::no_rate(payload, *clients))
         .collect();
+    let missing = format!(
+        "{}{}",
+        failed_throughout(runs, keys, &conditions),
+        missing(&counts)
+    );
     let keys = keys_of(runs, keys, &conditions);
     let series: Vec<Vec<Slot<Point>>> = keys
         .iter()
@@ -172,7 +182,7 @@ fn lines(
         Metric::Qps => "requests a second".to_owned(),
         other => format!("{}, µs", other.name()),
     };
-    let drawing = (!counts.is_empty()).then(|| {
+    let drawing = (!counts.is_empty() && !keys.is_empty()).then(|| {
         Lines {
             id: format!("figure-{}", number.replace('.', "-")),
             title: format!("Figure {number}: {title}"),
@@ -195,7 +205,7 @@ fn lines(
         drawing,
         caption: caption.to_owned(),
         findings: findings_of(runs, number),
-        missing: missing(&counts),
+        missing,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Not in the thesis: the whole tail, from the fine histograms of all repetitions together.
 
-use super::Figure;
-use crate::record::{LatencyHistogram, Mode};
+use super::{Figure, failed_throughout};
+use crate::record::{HistogramError, LatencyHistogram, Mode};
 use crate::report::chart::lines::{Lines, Point};
 use crate::report::chart::{Key, Slot};
 use crate::report::format;
@@ -39,46 +39,49 @@ pub(super) fn all(runs: &Runs<'_>, keys: &[Key]) -> Vec<Figure> {
 fn figure(runs: &Runs<'_>, keys: &[Key], condition: Condition) -> Figure {
     let mut drawn = Vec::new();
     let mut series = Vec::new();
-    let mut missing = Vec::new();
+    let mut unreadable = Vec::new();
     for key in keys {
         match merged(runs, condition, &key.name) {
             Ok(histogram) => {
                 drawn.push(key.clone());
                 series.push(SHARES.map(|(share, _)| point(&histogram, share)).to_vec());
             }
-            Err(reason) => missing.push(format!("{} ({reason})", key.name)),
+            // Those without a run are named by `failed_throughout`.
+            Err(Some(reason)) => unreadable.push(format!("{} ({reason})", key.name)),
+            Err(None) => {}
         }
     }
-    let missing = if missing.is_empty() {
-        String::new()
-    } else {
-        format!("Without a line: {}.", missing.join("; "))
-    };
+    let mut missing = failed_throughout(runs, keys, &[condition]);
+    if !unreadable.is_empty() {
+        missing.push_str(&format!("Unreadable: {}.", unreadable.join("; ")));
+    }
     let title = format!("Latency by percentile, {}, no-rate mode", condition.words());
     let file = format!(
         "percentiles-{}-bytes-{}-clients",
         condition.payload, condition.clients
     );
-    let drawing = Lines {
-        id: file.clone(),
-        title: title.clone(),
-        value_title: "latency, µs".to_owned(),
-        position_title: "share of requests answered within".to_owned(),
-        keys: drawn,
-        positions: SHARES
-            .iter()
-            .enumerate()
-            .map(|(index, (_, label))| (index as f64, (*label).to_owned()))
-            .collect(),
-        series,
-        kind: None,
-    }
-    .draw();
+    let drawing = (!drawn.is_empty()).then(|| {
+        Lines {
+            id: file.clone(),
+            title: title.clone(),
+            value_title: "latency, µs".to_owned(),
+            position_title: "share of requests answered within".to_owned(),
+            keys: drawn,
+            positions: SHARES
+                .iter()
+                .enumerate()
+                .map(|(index, (_, label))| (index as f64, (*label).to_owned()))
+                .collect(),
+            series,
+            kind: None,
+        }
+        .draw()
+    });
     Figure {
         number: "percentiles",
         title,
         file,
-        drawing: Some(drawing),
+        drawing,
         caption: "Lower is better. From the fine histograms of all repetitions added up. Beyond \
                   the 99th percentile a machine that is shared with others measures itself as \
                   much as the adapter."
@@ -96,26 +99,25 @@ fn figure(runs: &Runs<'_>, keys: &[Key], condition: Condition) -> Figure {
     }
 }
 
-/// All repetitions as one histogram, or why there is none.
+/// All repetitions as one histogram, or why they cannot be read; `None` when there are none.
 fn merged(
     runs: &Runs<'_>,
     condition: Condition,
     subject: &str,
-) -> Result<LatencyHistogram, String> {
+) -> Result<LatencyHistogram, Option<String>> {
+    if runs.state(condition, subject) != State::Measured {
+        return Err(None);
+    }
+    let unreadable = |error: HistogramError| Some(error.to_string());
     // Begun empty, because one that was read from a file does not grow.
-    let empty = LatencyHistogram::from_counts(std::iter::empty());
-    let mut sum = empty.map_err(|error| error.to_string())?;
+    let mut sum = LatencyHistogram::from_counts(std::iter::empty()).map_err(unreadable)?;
     for record in runs.records(condition, subject) {
         if let Some(measured) = record.complete() {
-            let histogram = measured.histogram().map_err(|error| error.to_string())?;
-            sum.add(&histogram).map_err(|error| error.to_string())?;
+            let histogram = measured.histogram().map_err(unreadable)?;
+            sum.add(&histogram).map_err(unreadable)?;
         }
     }
-    match runs.state(condition, subject) {
-        State::Measured => Ok(sum),
-        State::Failed(reason) => Err(format!("failed: {reason}")),
-        State::NotRun => Err("not run".to_owned()),
-    }
+    Ok(sum)
 }
 
 fn point(histogram: &LatencyHistogram, share: f64) -> Slot<Point> {

@@ -1,6 +1,6 @@
 //! Figures 5.1 to 5.6: one client, by rate or by payload.
 
-use super::{Figure, findings_of, keys_of, not_run, slots, words};
+use super::{Figure, failed_throughout, findings_of, keys_of, not_run, slots, words};
 use crate::record::Mode;
 use crate::report::chart::Key;
 use crate::report::chart::bars::Bar;
@@ -224,6 +224,11 @@ impl Chart {
         conditions: &[Condition],
         bar: impl Fn(Condition, &str) -> Option<(Bar, String)>,
     ) -> Figure {
+        let missing = format!(
+            "{}{}",
+            failed_throughout(runs, keys, conditions),
+            self.missing
+        );
         let keys = keys_of(runs, keys, conditions);
         let file = format!("figure-{}", self.number);
         let groups: Vec<Group<Bar>> = conditions
@@ -234,7 +239,7 @@ impl Chart {
                 slots: slots(runs, &keys, *condition, |subject| bar(*condition, subject)),
             })
             .collect();
-        let drawing = (!groups.is_empty()).then(|| {
+        let drawing = (!groups.is_empty() && !keys.is_empty()).then(|| {
             Grouped {
                 id: file.replace('.', "-"),
                 title: format!("Figure {}: {}", self.number, self.title),
@@ -254,7 +259,7 @@ impl Chart {
             drawing,
             caption: self.caption.to_owned(),
             findings: findings_of(runs, self.number),
-            missing: self.missing,
+            missing,
         }
     }
 }
