@@ -7,6 +7,7 @@
 
 mod cancellation;
 mod closing;
+mod conversation;
 mod deadlines;
 mod fragments;
 mod keep_alive;
