@@ -58,14 +58,6 @@ impl Gathered {
         }
     }
 
-    pub(super) fn first_octets(&self) -> &[u8] {
-        match self {
-            Self::Empty => &[],
-            Self::One(octets) => octets,
-            Self::Many(octets) => octets,
-        }
-    }
-
     /// Adds a piece. `expected` is the whole length as the peer announced it, if it did.
     pub(super) fn put(&mut self, octets: &[u8], expected: Option<usize>, arena: &mut Arena) {
         *self = match std::mem::take(self) {
@@ -116,7 +108,6 @@ mod tests {
                     body.put(octets, Some(length), &mut arena);
                 }
                 assert_eq!(body.len(), length);
-                assert_eq!(body.first_octets(), octets);
                 assert_eq!(body.take(), octets);
                 assert_eq!(body.len(), 0);
             }

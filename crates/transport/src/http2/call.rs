@@ -50,6 +50,8 @@ pub(super) struct Call {
     /// Server: until the request is handed over.
     pub(super) operation: Option<Operation>,
     pub(super) priority: Priority,
+    /// Server: the answer is asked for without its body.
+    pub(super) is_head: bool,
     /// Server: the application knows it. Client: always.
     pub(super) delivered: bool,
     /// Server: the header section of the answer is on its way.
@@ -86,6 +88,7 @@ impl Default for Call {
             sent_all: false,
             operation: None,
             priority: Priority::NORMAL,
+            is_head: false,
             delivered: false,
             head_sent: false,
             answered: false,

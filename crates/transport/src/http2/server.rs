@@ -59,6 +59,7 @@ impl Connection {
             _ => Flavour::Rest,
         };
         call.is_event = head.is_event;
+        call.is_head = head.method == b"HEAD";
         call.priority = head.priority;
         call.media = head.media;
         call.content_length = head.content_length;
@@ -479,6 +480,7 @@ impl Connection {
     }
 
     fn answer_rest_whole(&mut self, stream: u32, response: Response, http_status: u16) {
+        let is_head = self.calls.get(&stream).is_some_and(|call| call.is_head);
         self.mark_answered(stream);
         let Response {
             status,
@@ -524,7 +526,7 @@ impl Connection {
             Flavour::Rest,
             false,
         );
-        let has_body = !body.is_empty();
+        let has_body = !body.is_empty() && !is_head;
         if self
             .session
             .answer(stream, list.as_slice(), has_body)
