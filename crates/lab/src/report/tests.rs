@@ -169,7 +169,7 @@ fn a_series_that_was_cut_short_at_once_still_makes_a_page() {
     let (page, figures) = page(&[failed(record("CW-S", 0, 1, None, 1), "interrupted")]);
     assert!(page.contains("interrupted"));
     assert!(page.contains("no runs to draw it from"));
-    assert!(page.contains("CW-S without figures: interrupted"));
+    assert!(page.contains("&quot;What is not here&quot;): CW-S."));
     assert!(figures.is_empty(), "{figures:?}");
 }
 

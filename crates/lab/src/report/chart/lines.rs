@@ -44,10 +44,12 @@ impl Lines {
         let longest = self
             .keys
             .iter()
-            .map(|key| text_width(&end_label(key), LABEL))
+            .zip(&self.series)
+            .filter_map(|(key, slots)| self.end_label(key, last_point(slots)?))
+            .map(|label| text_width(&label, LABEL))
             .fold(60.0, f64::max);
-        // Room for the words behind a line that ends early, too.
-        let right = longest + 70.0;
+        // The leaders on the left, a little air on the right.
+        let right = longest + 30.0;
         let plot_width = WIDTH - LEFT - right;
         let full_width = WIDTH - LEFT - 12.0;
         let mut svg = Svg::default();
@@ -196,7 +198,7 @@ impl Lines {
             .iter()
             .zip(&self.series)
             .filter_map(|(key, slots)| {
-                let last = slots.iter().rposition(|slot| slot.mark().is_some())?;
+                let last = last_point(slots)?;
                 Some((key, last, scale.at(slots[last].mark()?.value)))
             })
             .collect();
@@ -205,22 +207,33 @@ impl Lines {
         let placed = spread_out(&wanted, LABEL_ROW, scale.top(), scale.bottom());
         let left = LEFT + plot_width + 22.0;
         for ((key, last, y), label_y) in ends.iter().zip(placed) {
-            let (position, name) = &self.positions[*last];
-            let mut label = end_label(key);
+            // The leader of a line that ends elsewhere would read as part of the data.
             if last + 1 == self.positions.len() {
-                let x = self.x(*position, plot_width) + 6.0;
+                let x = self.x(self.positions[*last].0, plot_width) + 6.0;
                 svg.line((x, *y), (left - 4.0, label_y), "leader");
-            } else {
-                // Its end is elsewhere: a leader would read as part of the data.
-                label.push_str(&format!(" (to {name})"));
             }
-            svg.text((left, label_y + 4.0), Anchor::Start, "legend", &label);
+            if let Some(label) = self.end_label(key, *last) {
+                svg.text((left, label_y + 4.0), Anchor::Start, "legend", &label);
+            }
+        }
+    }
+
+    /// The name at the end of a line whose last point is the `last` position: with that position,
+    /// if the line ends before the others.
+    fn end_label(&self, key: &Key, last: usize) -> Option<String> {
+        let label = format!("{} {}", key.number, key.name);
+        let (_, position) = self.positions.get(last)?;
+        if last + 1 == self.positions.len() {
+            Some(label)
+        } else {
+            Some(format!("{label} (to {position})"))
         }
     }
 }
 
-fn end_label(key: &Key) -> String {
-    format!("{} {}", key.number, key.name)
+/// The place of the last point that there is.
+fn last_point(slots: &[Slot<Point>]) -> Option<usize> {
+    slots.iter().rposition(|slot| slot.mark().is_some())
 }
 
 /// Neighbouring points, with their places, between holes.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::findings::{self, Outcome};
 use super::metric::Metric;
-use super::runs::{Condition, Runs};
+use super::runs::{Condition, Runs, reason};
 use super::tables::{self, Match};
 use super::thesis::{TABLE_PAYLOADS, TABLES};
 use super::versus::{Standing, Versus, best_against_best, is_ours, ratio_words};
@@ -220,7 +220,10 @@ fn standing_sentence(
     theirs: &[&String],
 ) -> String {
     if ours.is_empty() {
-        return "Corewire's adapters have no figures in this series.".to_owned();
+        return match own_failure(runs) {
+            Some(reason) => format!("Corewire's adapters have no figures here: {reason}."),
+            None => "Corewire's adapters are not part of this series.".to_owned(),
+        };
     }
     if theirs.is_empty() {
         return "Only Corewire's adapters have figures in this series: nothing to compare with."
@@ -276,6 +279,12 @@ fn standing_sentence(
     sentences.join(" ")
 }
 
+/// Why the first of Corewire's adapters failed, if one was tried.
+fn own_failure(runs: &Runs<'_>) -> Option<String> {
+    let (_, _, records) = runs.cells().find(|(_, subject, _)| is_ours(subject))?;
+    records.last().map(|record| reason(record))
+}
+
 /// Whether ours has the better median.
 fn leads(versus: &Versus, metric: Metric) -> bool {
     match metric.better() {
@@ -307,7 +316,7 @@ fn ratio_range(found: &[Versus]) -> String {
 fn winners_sentence(runs: &Runs<'_>, metric: Metric) -> String {
     let mut wins: BTreeMap<String, usize> = BTreeMap::new();
     let mut hints: BTreeMap<String, usize> = BTreeMap::new();
-    let mut ties = 0;
+    let mut ties: BTreeMap<String, usize> = BTreeMap::new();
     for condition in table_conditions(runs) {
         let Some(ranking) = runs.rank(condition, runs.subjects(), metric) else {
             continue;
@@ -317,16 +326,21 @@ fn winners_sentence(runs: &Runs<'_>, metric: Metric) -> String {
             (None, Some(best)) if !ranking.decided => {
                 *hints.entry(best.clone()).or_default() += 1;
             }
-            _ => ties += 1,
+            (None, Some(best)) => *ties.entry(best.clone()).or_default() += 1,
+            (None, None) => {}
         }
     }
     let mut parts = Vec::new();
     if !wins.is_empty() {
         parts.push(format!("Winners among all adapters: {}.", by_count(wins)));
     }
-    if ties > 0 {
-        let plural = if ties == 1 { "" } else { "s" };
-        parts.push(format!("In {ties} cell{plural} the best tie."));
+    if !ties.is_empty() {
+        let cells: usize = ties.values().sum();
+        let plural = if cells == 1 { "" } else { "s" };
+        parts.push(format!(
+            "A tie at the top of {cells} cell{plural}, with the best median: {}.",
+            by_count(ties)
+        ));
     }
     if !hints.is_empty() {
         parts.push(format!("Best medians, no verdict: {}.", by_count(hints)));

@@ -4,8 +4,6 @@ mod clients;
 mod percentiles;
 mod single;
 
-use std::collections::BTreeMap;
-
 use super::findings;
 use super::metric::Metric;
 use super::runs::{Condition, Runs, State};
@@ -64,30 +62,30 @@ fn keys_of(runs: &Runs<'_>, keys: &[Key], conditions: &[Condition]) -> Vec<Key> 
         .collect()
 }
 
-/// Who failed under all of `conditions` under which it was tried, and why, as a sentence; empty
-/// when there is nobody. They have no place in the chart.
+/// Who failed under all of `conditions` under which it was tried, as a sentence; empty when there
+/// is nobody. They have no place in the chart; their reasons stand in the list of holes.
 fn failed_throughout(runs: &Runs<'_>, keys: &[Key], conditions: &[Condition]) -> String {
-    let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for key in keys {
-        let states: Vec<State> = conditions
-            .iter()
-            .map(|condition| runs.state(*condition, &key.name))
-            .collect();
-        if states.contains(&State::Measured) {
-            continue;
-        }
-        let reason = states.into_iter().find_map(|state| match state {
-            State::Failed(reason) => Some(reason),
-            State::Measured | State::NotRun => None,
-        });
-        if let Some(reason) = reason {
-            by_reason.entry(reason).or_default().push(&key.name);
-        }
+    let names: Vec<&str> = keys
+        .iter()
+        .filter(|key| {
+            let states = || {
+                conditions
+                    .iter()
+                    .map(|condition| runs.state(*condition, &key.name))
+            };
+            states().any(|state| matches!(state, State::Failed(_)))
+                && !states().any(|state| state == State::Measured)
+        })
+        .map(|key| key.name.as_str())
+        .collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "Failed, so not drawn (the reasons stand under \"What is not here\"): {}. ",
+            format::list(&names)
+        )
     }
-    by_reason
-        .into_iter()
-        .map(|(reason, names)| format!("{} without figures: {reason}. ", format::list(&names)))
-        .collect()
 }
 
 /// One slot for each key under `condition`; `mark` makes the figure and its words.

@@ -46,7 +46,8 @@ impl Tally {
             (0, 0, 0) => Outcome::Untested,
             (0, 0, _) => Outcome::NoDifference,
             (0, _, _) => Outcome::Differs,
-            (_, 0, _) => Outcome::Agrees,
+            // Mostly without a difference is not agreement yet.
+            (held, 0, tied) if held >= tied => Outcome::Agrees,
             _ => Outcome::AgreesInPart,
         }
     }
