@@ -106,13 +106,13 @@ const CELL: [&str; 6] = ["--clients", "1", "--payload", "0", "--out", "out"];
 #[test]
 fn whatever_fails_is_a_line_and_a_record_and_the_series_goes_on() {
     let bench = Bench::new();
-    let names = "CLIENT-DIES,SERVER-DIES,RUBBISH,HANGS,PORT-IN-USE,NO-SERVER,ABSENT,GOOD";
+    let names = "CLIENT-DIES,SERVER-DIES,RUBBISH,HANGS,CHATTERS,PORT-IN-USE,NO-SERVER,ABSENT,GOOD";
     let output = bench.run(&[&["--adapter", names], CELL.as_slice()].concat());
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
 
     let records = bench.records("out");
-    assert_eq!(records.len(), 8);
+    assert_eq!(records.len(), 9);
     for (adapter, what) in [
         (
             "CLIENT-DIES",
@@ -123,7 +123,11 @@ fn whatever_fails_is_a_line_and_a_record_and_the_series_goes_on() {
             "corewire-peer-server ended with exit code 3 while measuring",
         ),
         ("RUBBISH", "a line is not understood"),
-        ("HANGS", "corewire-peer-client said nothing while measuring"),
+        (
+            "HANGS",
+            "corewire-peer-client gave no result while measuring",
+        ),
+        ("CHATTERS", "corewire-peer-server did not listen"),
         ("PORT-IN-USE", "Address already in use"),
         (
             "NO-SERVER",

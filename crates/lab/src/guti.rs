@@ -7,6 +7,7 @@ mod peers;
 mod plan;
 mod profile;
 mod run;
+mod talk;
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +18,8 @@ use serde_json::{Map, Value};
 use self::adapters::{BASELINE, Subject};
 use self::plan::Request;
 use self::profile::Spec;
-use self::run::{Bench, NoResult, Raw};
+use self::run::{Bench, Raw};
+use self::talk::NoResult;
 use crate::args::GutiArgs;
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Cell, Failure, Mode, Record};

@@ -12,7 +12,7 @@ while [ $# -gt 0 ]; do
 done
 
 if [ -n "$list" ]; then
-    for name in GOOD CLIENT-DIES SERVER-DIES RUBBISH HANGS PORT-IN-USE NO-SERVER; do
+    for name in GOOD CLIENT-DIES SERVER-DIES RUBBISH HANGS CHATTERS PORT-IN-USE NO-SERVER; do
         echo "{\"adapter\":\"$name\",\"built\":true,\"needs\":\"\"}"
     done
     echo '{"adapter":"ABSENT","built":false,"needs":"libabsent-dev"}'
@@ -34,6 +34,7 @@ result() {
 if [ "$role" = server ]; then
     case $adapter in
     NO-SERVER) echo "no such library" >&2; exit 4 ;;
+    CHATTERS) while :; do echo "not to the point"; sleep 0.01; done ;;
     PORT-IN-USE) echo '{"event":"error","what":"Address already in use","where":"listen"}'; exit 1 ;;
     esac
     echo "a library says hello on standard output"

@@ -77,11 +77,13 @@ impl Catalog {
         let deadline = Instant::now() + LIST_DEADLINE;
         let mut text = String::new();
         loop {
-            match process.output(deadline.saturating_duration_since(Instant::now())) {
-                Output::Line(line) => text.extend([&line, "\n"]),
+            let left = deadline.saturating_duration_since(Instant::now());
+            match process.output(left) {
                 Output::End => break,
-                Output::Silence => bail!(
-                    "{} --list gave no list within {LIST_DEADLINE:?}; is it the right program?",
+                Output::Line(line) if !left.is_zero() => text.extend([&line, "\n"]),
+                Output::Line(_) | Output::Silence => bail!(
+                    "{} --list did not come to its end within {LIST_DEADLINE:?}; is it the right \
+                     program?",
                     peers.client.display()
                 ),
             }
