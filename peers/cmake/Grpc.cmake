@@ -1,4 +1,9 @@
 # gRPC C++ and Protocol Buffers: the GRPC-* adapters.
+option(PEERS_GRPC "Build the GRPC-* adapters when gRPC is found" ON)
+if(NOT PEERS_GRPC)
+  message(STATUS "PEERS_GRPC is off: the GRPC-* adapters are not built")
+  return()
+endif()
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
   pkg_check_modules(GRPC QUIET IMPORTED_TARGET grpc++ protobuf)

@@ -1,4 +1,9 @@
 # Apache Thrift C++ with its libevent servers: the THRIFT-* adapters.
+option(PEERS_THRIFT "Build the THRIFT-* adapters when Thrift is found" ON)
+if(NOT PEERS_THRIFT)
+  message(STATUS "PEERS_THRIFT is off: the THRIFT-* adapters are not built")
+  return()
+endif()
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
   pkg_check_modules(THRIFT QUIET IMPORTED_TARGET thrift thrift-nb libevent)

@@ -48,6 +48,8 @@ Versions versions() {
 
 Channel::Channel(const Endpoint& server) {
     tune_library();
+    // gRPC keeps trying where there is nobody; a socket of our own knows at once.
+    connect_to(server);
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);
@@ -62,6 +64,9 @@ Channel::Channel(const Endpoint& server) {
 
 void configure(grpc::ServerBuilder& builder, const Endpoint& listen, int& bound_port) {
     tune_library();
+    // gRPC only logs why an address is refused, and several lines of it; a socket of our own
+    // meets the same reason and throws it.
+    if (listen.port != 0) listen_on(listen);
     builder.SetMaxReceiveMessageSize(-1);
     builder.SetMaxSendMessageSize(-1);
     // Else a port that another gRPC server uses would be taken as well, silently.
@@ -73,8 +78,6 @@ std::unique_ptr<grpc::Server> start(grpc::ServerBuilder& builder, const Endpoint
                                     const int& bound_port) {
     auto server = builder.BuildAndStart();
     if (server && bound_port != 0) return server;
-    // gRPC only logs the reason; a socket of our own meets the same one.
-    listen_on(listen);
     throw std::runtime_error("cannot listen on " + listen.to_string() + ": gRPC refuses");
 }
 

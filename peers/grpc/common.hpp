@@ -31,9 +31,10 @@ class Channel {
     std::shared_ptr<grpc::Channel> channel_;
 };
 
-/// Sets what all servers set, and listens. `bound_port` is written by `start`.
+/// Sets what all servers set. `bound_port` is written by `start`. Throws std::runtime_error that
+/// says why the address is refused.
 void configure(grpc::ServerBuilder& builder, const Endpoint& listen, int& bound_port);
-/// BuildAndStart. Throws std::runtime_error that says why the address is refused.
+/// BuildAndStart. Throws std::runtime_error when gRPC refuses.
 std::unique_ptr<grpc::Server> start(grpc::ServerBuilder& builder, const Endpoint& listen,
                                     const int& bound_port);
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -36,8 +37,8 @@ that stays open: corewire-peer-server --adapter GRPC-S < <(sleep infinity) &
 Exit status: 0, 1 for an error (an error line says which), 2 for options that make no sense.
 )";
 
-/// How long stopping may take while clients are still connected.
-constexpr unsigned kStopSeconds = 5;
+/// How long stopping may take; some libraries wait for clients that stay connected.
+constexpr unsigned kStopSeconds = 2;
 
 struct Options {
     const Adapter* adapter = nullptr;
@@ -99,7 +100,7 @@ int serve(const Options& options, TerminationSignals& signals) {
              .add("versions", versions_of(*options.adapter)));
     wait_for_end(signals);
     emit(JsonObject().add("event", "stopping").add("allocated", allocator.allocated()));
-    // Some libraries wait for clients that hang on; SIGALRM then ends the process.
+    std::signal(SIGALRM, [](int) { _exit(0); });
     alarm(kStopSeconds);
     server.reset();
     return 0;

@@ -113,7 +113,8 @@ int main(int argc, char** argv) {
             if (adapter.can_share) clients_do_not_mix_answers(fixture, Connections::shared);
         } else {
             const auto connector = fixture.connector(Connections::own);
-            CHECK_EQUAL(connector->connect()->allocate("x").payload, "x");
+            const auto client = connector->connect();
+            CHECK_EQUAL(client->allocate("x").payload, "x");
         }
         a_taken_port_is_named(fixture);
     }

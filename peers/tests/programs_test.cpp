@@ -147,7 +147,7 @@ void server_ends(const std::string& adapter) {
     client.line_with("\"progress\"", 20);
     by_signal.process.signal(SIGTERM);
     by_signal.process.line_with("\"stopping\"", 20);
-    by_signal.process.exit_status(20);
+    CHECK_EQUAL(by_signal.process.exit_status(20), 0);
     client.line_with("\"result\"", 60);
 
     Process nobody(client_words(adapter, by_signal.address, {"--duration", "1"}));

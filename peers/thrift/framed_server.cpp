@@ -126,6 +126,9 @@ std::unique_ptr<Server> serve_threaded(const Endpoint& listen, Allocator& alloca
     using apache::thrift::server::TThreadedServer;
     using apache::thrift::transport::TServerSocket;
     auto socket = std::make_shared<TServerSocket>(listen.host, listen.port);
+    // Threads that `stop` can interrupt poll before each receive, which costs a tenth of the rate.
+    // The price: the destructor waits until the clients have gone.
+    socket->setInterruptableChildren(false);
     auto server = std::make_unique<TThreadedServer>(make_processor(allocator), socket,
                                                     std::make_shared<FramedTransportFactory>(),
                                                     std::make_shared<TBinaryProtocolFactory>());
