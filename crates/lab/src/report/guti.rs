@@ -49,7 +49,7 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
             findings_table(&runs),
         ),
         section("guti-holes", "What is not here", holes::section(&runs)),
-        section("guti-data", "All figures", data::section(&runs)),
+        section("guti-data", "Every cell in one table", data::section(&runs)),
     ];
     let files = figures
         .into_iter()

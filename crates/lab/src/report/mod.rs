@@ -36,6 +36,8 @@ use page::Section;
 const PAGE: &str = "report.html";
 /// Name of the directory of figures beside it.
 const FIGURES: &str = "figures";
+/// How the names of all figures begin.
+const FIGURE_NAMES: [&str; 2] = ["figure-", "percentiles-"];
 
 /// What a scenario's module makes of its records.
 #[derive(Debug)]
@@ -102,10 +104,30 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
 fn write_figures(dir: &Path, figures: &[FigureFile]) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir)
         .with_context(|| format!("cannot make the directory {}", dir.display()))?;
+    remove_earlier(dir)
+        .with_context(|| format!("cannot remove earlier figures from {}", dir.display()))?;
     for figure in figures {
         let path = dir.join(&figure.name);
         std::fs::write(&path, &figure.svg)
             .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Removes the figures of an earlier report, some of which this one may not have: names are made
+/// of what was run.
+fn remove_earlier(dir: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        let is_ours = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| {
+                FIGURE_NAMES.iter().any(|ours| name.starts_with(ours)) && name.ends_with(".svg")
+            });
+        if is_ours {
+            std::fs::remove_file(path)?;
+        }
     }
     Ok(())
 }

@@ -189,3 +189,44 @@ fn the_same_file_makes_the_same_page() {
     let second = std::fs::read(write(dir.path()).expect("a report")).expect("the page");
     assert_eq!(first, second);
 }
+
+#[test]
+fn no_two_elements_share_an_id() {
+    let (page, _) = page(&series(1));
+    let mut ids: Vec<&str> = page
+        .split(" id=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    let all = ids.len();
+    assert!(all > 30, "sections, figures and patterns have ids");
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}
+
+#[test]
+fn a_new_report_leaves_no_figure_of_an_older_one_and_touches_nothing_else() {
+    let dir = tempfile::tempdir().expect("a directory");
+    save(dir.path(), &series(1));
+    write(dir.path()).expect("a report");
+    let figures = dir.path().join("figures");
+    let old = figures.join("percentiles-0-bytes-2-clients.svg");
+    let foreign = figures.join("notes.txt");
+    for path in [&old, &foreign] {
+        std::fs::write(path, "").expect("room");
+    }
+    write(dir.path()).expect("a report");
+    assert!(!old.exists());
+    assert!(foreign.exists());
+    assert!(figures.join("figure-5.1.svg").exists());
+}
+
+#[test]
+fn a_failure_that_was_made_good_is_no_hole() {
+    let failure = failed(record("CW-S", 0, 1, None, 1), "the client lost its way");
+    let mut records = vec![failure];
+    records.extend(series(1));
+    let (page, _) = page(&records);
+    assert!(!page.contains("the client lost its way"));
+}

@@ -52,6 +52,15 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
         "<li><strong>The thesis.</strong> {}</li></ul>",
         escape(&thesis_sentence(runs))
     );
+    if ours.is_empty()
+        && let Some(reason) = own_failure(runs)
+    {
+        let reason = escape(&reason);
+        let _ = write!(
+            html,
+            "<p class=\"warning\">Corewire's adapters have no figures: {reason}.</p>"
+        );
+    }
     html.push_str(&warnings(records));
     if !ours.is_empty() && !theirs.is_empty() {
         html.push_str(&headline_table(runs, &ours, &theirs));
@@ -220,10 +229,7 @@ fn standing_sentence(
     theirs: &[&String],
 ) -> String {
     if ours.is_empty() {
-        return match own_failure(runs) {
-            Some(reason) => format!("Corewire's adapters have no figures here: {reason}."),
-            None => "Corewire's adapters are not part of this series.".to_owned(),
-        };
+        return "Corewire's adapters have no figures in this series.".to_owned();
     }
     if theirs.is_empty() {
         return "Only Corewire's adapters have figures in this series: nothing to compare with."

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::runs::{Runs, State, reason};
+use super::runs::{Condition, Runs, State, reason};
 use super::thesis;
 use crate::record::{Mode, Record};
 use crate::report::escape::escape;
@@ -31,19 +31,18 @@ pub(super) fn section(runs: &Runs<'_>) -> String {
     html
 }
 
-/// Failed and cut-off runs, by subject and reason.
+/// Failed and cut-off runs, by subject and reason. One that was run again is no longer among the
+/// records.
 fn failures(runs: &Runs<'_>, html: &mut String) {
-    let mut found: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, String), BTreeMap<Condition, Vec<u32>>> = BTreeMap::new();
     for (condition, subject, records) in runs.cells() {
         for record in records.iter().filter(|record| record.complete().is_none()) {
-            let mut words = format!("{}, repetition {}", condition.words(), record.repetition);
-            if run_again(records, record) {
-                words.push_str(" (run again, complete)");
-            }
             found
                 .entry((subject, reason(record)))
                 .or_default()
-                .push(words);
+                .entry(condition)
+                .or_default()
+                .push(record.repetition);
         }
     }
     if found.is_empty() {
@@ -54,22 +53,32 @@ fn failures(runs: &Runs<'_>, html: &mut String) {
          <th>Reason</th><th>Runs</th><th>Where</th></tr></thead><tbody>",
     );
     for ((subject, reason), cells) in found {
+        let count: usize = cells.values().map(Vec::len).sum();
+        let cells: Vec<String> = cells
+            .into_iter()
+            .map(|(condition, repetitions)| with_repetitions(condition, &repetitions))
+            .collect();
         let _ = write!(
             html,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
             escape(subject),
             escape(&reason),
-            cells.len(),
+            count,
             escape(&first_few(&cells)),
         );
     }
     html.push_str("</tbody></table></div>");
 }
 
-fn run_again(records: &[&Record], failed: &Record) -> bool {
-    records
-        .iter()
-        .any(|record| record.repetition == failed.repetition && record.complete().is_some())
+/// `10 kB, 4 clients (repetitions 1, 2)`.
+fn with_repetitions(condition: Condition, repetitions: &[u32]) -> String {
+    let plural = if repetitions.len() == 1 { "" } else { "s" };
+    let numbers: Vec<String> = repetitions.iter().map(ToString::to_string).collect();
+    format!(
+        "{} (repetition{plural} {})",
+        condition.words(),
+        numbers.join(", ")
+    )
 }
 
 fn absent_adapters(runs: &Runs<'_>, html: &mut String) {
