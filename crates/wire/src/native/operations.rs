@@ -2,7 +2,6 @@
 
 use super::fault;
 use corewire_message::{CallKind, Operation};
-use std::collections::HashMap;
 
 /// The number of a name that is not kept: it comes with the name each time.
 pub(super) const ANONYMOUS: u16 = u16::MAX;
@@ -16,7 +15,8 @@ pub(super) struct SentOperations {
     /// The last name seen at each place, found by its address: programs use few names, each from
     /// one constant.
     cache: [Option<(Operation, u16)>; CACHE],
-    numbers: HashMap<Operation, u16>,
+    /// All of them, in order of name.
+    sorted: Vec<(Operation, u16)>,
 }
 
 impl SentOperations {
@@ -29,19 +29,19 @@ impl SentOperations {
         {
             return (*number, false);
         }
-        let known = self.numbers.get(operation).copied();
-        let number = match known {
-            Some(number) => number,
-            None => match u16::try_from(self.numbers.len()) {
-                Ok(number) if number < limit => {
-                    self.numbers.insert(operation.clone(), number);
-                    number
-                }
-                _ => return (ANONYMOUS, true),
-            },
+        let found = self
+            .sorted
+            .binary_search_by(|entry| entry.0.as_str().cmp(operation.as_str()));
+        let (number, is_new) = match (found, u16::try_from(self.sorted.len())) {
+            (Ok(at), _) => (self.sorted[at].1, false),
+            (Err(at), Ok(number)) if number < limit => {
+                self.sorted.insert(at, (operation.clone(), number));
+                (number, true)
+            }
+            _ => return (ANONYMOUS, true),
         };
         self.cache[place] = Some((operation.clone(), number));
-        (number, known.is_none())
+        (number, is_new)
     }
 }
 
