@@ -142,8 +142,7 @@ impl Serving<'_> {
             // First, so that what other threads do from now on is not missed.
             self.stream.lock().waker = Some(cx.waker().clone());
             let flushed = self.flush(cx);
-            if flushed && let Some(end) = self.stream.lock().end.take() {
-                self.stream.lock().gone = true;
+            if flushed && let Some(end) = self.take_end() {
                 return Poll::Ready(end);
             }
             if !flushed || self.ended {
@@ -158,6 +157,14 @@ impl Serving<'_> {
                 Err(error) => self.on_end(error.code().into()),
             }
         }
+    }
+
+    /// The service's end, after which nothing is sent any more.
+    fn take_end(&self) -> Option<Response> {
+        let mut state = self.stream.lock();
+        let end = state.end.take();
+        state.gone |= end.is_some();
+        end
     }
 
     /// Sends what is queued as far as there is room; whether all of it went.
