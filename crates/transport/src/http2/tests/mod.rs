@@ -1,6 +1,7 @@
 //! Client and server in memory, with a settable clock.
 
 mod endings;
+mod malformed;
 mod pair;
 mod streams;
 mod unary;
