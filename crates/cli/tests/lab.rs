@@ -43,7 +43,7 @@ impl Bench {
                 "--profile",
                 "smoke",
                 "--patience",
-                "1",
+                "3",
             ])
             .args(arguments)
             .env("COREWIRE_PEERS", self.dir.path())

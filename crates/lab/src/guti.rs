@@ -86,22 +86,13 @@ impl Guti {
         let peers = Peers::find(args.peers.peers_dir.as_deref())?;
         let cpus = CpuPlan::choose(request.server_cpu)?;
         let catalog = Catalog::ask(&peers, &cpus.client)?;
-        let subjects = catalog.subjects(&request.adapters)?;
-        if subjects.iter().all(|subject| subject.missing.is_some()) {
-            let needs: Vec<String> = subjects
-                .iter()
-                .map(|s| {
-                    format!(
-                        "{} needs {}",
-                        s.name,
-                        s.missing.as_deref().unwrap_or_default()
-                    )
-                })
-                .collect();
-            bail!(
-                "nothing can be run: {}; then `make peers`",
-                needs.join("; ")
-            );
+        let subjects = catalog.subjects(&request.adapters, request.connections)?;
+        let holes: Vec<String> = subjects
+            .iter()
+            .filter_map(|subject| subject.hole.as_ref().map(ToString::to_string))
+            .collect();
+        if holes.len() == subjects.len() {
+            bail!("nothing can be run: {}", holes.join("; "));
         }
         let named = !request.adapters.is_empty();
         // By name from now on: a resumed session must have the same subjects.

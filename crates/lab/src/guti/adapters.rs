@@ -7,7 +7,9 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
 use super::peers::Peers;
+use crate::args::Sharing;
 use crate::process::{Cpus, Output, Process};
+use crate::record::Failure;
 
 /// The network alone: not an adapter under test, but measured by the same programs.
 pub(super) const BASELINE: &str = "BASELINE-TCP";
@@ -57,6 +59,9 @@ pub(crate) struct Adapter {
     pub(crate) framework: String,
     #[serde(default)]
     pub(crate) description: String,
+    /// Whose connections it can use: `own`, or `own,shared`.
+    #[serde(default)]
+    connections: String,
 }
 
 /// All adapters, those of the evaluation first and in its order.
@@ -132,6 +137,7 @@ impl Catalog {
                     needs: "a newer build of the peers (`make peers`)".to_owned(),
                     framework: String::new(),
                     description: description.to_owned(),
+                    connections: String::new(),
                 })
             })
             .collect();
@@ -156,12 +162,16 @@ impl Catalog {
     ///
     /// # Errors
     /// When a name is no adapter; says which there are.
-    pub(super) fn subjects(&self, names: &[String]) -> anyhow::Result<Vec<Subject>> {
+    pub(super) fn subjects(
+        &self,
+        names: &[String],
+        sharing: Sharing,
+    ) -> anyhow::Result<Vec<Subject>> {
         if names.is_empty() {
             return Ok(self
                 .adapters
                 .iter()
-                .map(|adapter| Subject::of(adapter, false))
+                .map(|adapter| Subject::of(adapter, false, sharing))
                 .collect());
         }
         let mut subjects: Vec<Subject> = Vec::new();
@@ -178,7 +188,7 @@ impl Catalog {
                     known.join(", ")
                 );
             };
-            let subject = Subject::of(adapter, malloc);
+            let subject = Subject::of(adapter, malloc, sharing);
             if !subjects.contains(&subject) {
                 subjects.push(subject);
             }
@@ -194,18 +204,18 @@ pub(super) struct Subject {
     pub(super) name: String,
     /// As the programs call it: `THRIFT-NB`.
     pub(super) adapter: String,
-    /// Why it cannot run: what is to be installed.
-    pub(super) missing: Option<String>,
+    /// Why it cannot run, and what to do about it.
+    pub(super) hole: Option<Failure>,
     malloc: bool,
 }
 
 impl Subject {
-    fn of(adapter: &Adapter, malloc: bool) -> Self {
+    fn of(adapter: &Adapter, malloc: bool, sharing: Sharing) -> Self {
         let suffix = if malloc { MALLOC } else { "" };
         Self {
             name: format!("{}{suffix}", adapter.name),
             adapter: adapter.name.clone(),
-            missing: (!adapter.built).then(|| adapter.needs.clone()),
+            hole: hole(adapter, sharing),
             malloc,
         }
     }
@@ -215,7 +225,7 @@ impl Subject {
         Self {
             name: BASELINE.to_owned(),
             adapter: BASELINE.to_owned(),
-            missing: None,
+            hole: None,
             malloc: false,
         }
     }
@@ -232,6 +242,28 @@ impl Subject {
     }
 }
 
+fn hole(adapter: &Adapter, sharing: Sharing) -> Option<Failure> {
+    let Adapter { name, needs, .. } = adapter;
+    let (what, next) = if !adapter.built {
+        (
+            format!("{name} is not built"),
+            format!("it needs {needs}; install that and run `make peers`"),
+        )
+    } else if sharing == Sharing::Shared && adapter.connections == "own" {
+        (
+            format!("{name} cannot share a connection between clients"),
+            "leave --connections out".to_owned(),
+        )
+    } else {
+        return None;
+    };
+    Some(Failure {
+        what,
+        place: "corewire-peer-client --list".to_owned(),
+        next,
+    })
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -241,7 +273,7 @@ pub(super) mod tests {
         Catalog::parse(
             r#"some library says hello
 {"adapter":"BASELINE-TCP","built":true,"needs":"nothing","framework":"none","description":"net"}
-{"adapter":"NEW-ONE","built":true,"needs":"","framework":"new","description":"later than us"}
+{"adapter":"NEW-ONE","built":true,"needs":"","framework":"new","description":"later than us","connections":"own"}
 {"adapter":"TCP-AS","built":true,"needs":"nothing","framework":"none","description":"tcp"}
 {"adapter":"THRIFT-S","built":false,"needs":"libthrift-dev","framework":"Thrift","description":"t"}"#,
         )
@@ -270,26 +302,48 @@ pub(super) mod tests {
     #[test]
     fn subjects_by_name_in_any_case_and_once() {
         let names = ["tcp-as", "TCP-AS", "tcp-as+MALLOC", "Thrift-S"].map(str::to_owned);
-        let subjects = catalog().subjects(&names).expect("all known");
+        let subjects = catalog().subjects(&names, Sharing::Own).expect("all known");
         let shown: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(shown, ["TCP-AS", "TCP-AS+malloc", "THRIFT-S"]);
         assert!(subjects[0].environment().is_empty());
         assert_eq!(subjects[1].adapter, "TCP-AS");
         assert_eq!(subjects[1].environment().len(), 3);
-        assert_eq!(subjects[2].missing.as_deref(), Some("libthrift-dev"));
+        assert_eq!(subjects[1].hole, None);
+        let hole = subjects[2].hole.as_ref().expect("not built").to_string();
+        assert!(
+            hole.contains("THRIFT-S is not built") && hole.contains("libthrift-dev"),
+            "{hole}"
+        );
+    }
+
+    #[test]
+    fn who_cannot_share_a_connection_is_a_hole_when_that_is_asked() {
+        let subjects = catalog().subjects(&["NEW-ONE".into(), "TCP-AS".into()], Sharing::Shared);
+        let subjects = subjects.expect("both known");
+        let hole = subjects[0]
+            .hole
+            .as_ref()
+            .expect("own connections only")
+            .to_string();
+        assert!(hole.contains("cannot share"), "{hole}");
+        assert_eq!(subjects[1].hole, None);
     }
 
     #[test]
     fn nonsense_is_answered_with_what_there_is() {
         let error = catalog()
-            .subjects(&["HTTP/9".to_owned()])
+            .subjects(&["HTTP/9".to_owned()], Sharing::Own)
             .expect_err("none")
             .to_string();
         assert!(
             error.contains("HTTP/9") && error.contains("THRIFT-NB"),
             "{error}"
         );
-        assert!(catalog().subjects(&["+malloc".to_owned()]).is_err());
+        assert!(
+            catalog()
+                .subjects(&["+malloc".to_owned()], Sharing::Own)
+                .is_err()
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::adapters::Subject;
 use super::profile::{Amount, Group, Spec};
 use crate::args::{Profile, Sharing};
 use crate::clock::span;
-use crate::record::{Cell, Failure, Mode};
+use crate::record::{Cell, Mode};
 use crate::scenario::{Length, Plan, Step, Turn};
 use crate::session::SHORTEST_WINDOW;
 use crate::statistics::PAIRS_NEEDED;
@@ -172,7 +172,7 @@ pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
             let mut order: Vec<&Subject> = subjects
                 .iter()
                 // A missing one is recorded once, so that the hole is seen, and not again.
-                .filter(|subject| subject.missing.is_none() || repetition == 1)
+                .filter(|subject| subject.hole.is_none() || repetition == 1)
                 .collect();
             if !order.is_empty() {
                 let by = (repetition as usize - 1 + at) % order.len();
@@ -208,7 +208,7 @@ fn share_of_budget(
     };
     let present = subjects
         .iter()
-        .filter(|subject| subject.missing.is_none())
+        .filter(|subject| subject.hole.is_none())
         .count();
     let mut sharing = 0_u32;
     let mut taken = Duration::ZERO;
@@ -272,7 +272,7 @@ fn step(
         Amount::Total(total) => Length::Fixed(total / group.repetitions.max(1)),
         Amount::Requests(requests) => Length::Requests(u64::from(share(requests, group))),
     };
-    let expected = if subject.missing.is_some() {
+    let expected = if subject.hole.is_some() {
         Duration::ZERO
     } else {
         STARTING + spec.warmup + fixed_length(group).unwrap_or(window)
@@ -293,11 +293,7 @@ fn step(
         repetition,
         length,
         expected,
-        hole: subject.missing.as_ref().map(|needs| Failure {
-            what: format!("{} is not built", subject.name),
-            place: "corewire-peer-client --list".to_owned(),
-            next: format!("it needs {needs}; install that and run `make peers`"),
-        }),
+        hole: subject.hole.clone(),
     }
 }
 

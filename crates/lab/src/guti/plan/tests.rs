@@ -18,7 +18,7 @@ fn request(profile: Profile) -> Request {
 
 fn subjects(count: usize) -> Vec<Subject> {
     let one = catalog()
-        .subjects(&["TCP-AS".into()])
+        .subjects(&["TCP-AS".into()], Sharing::Own)
         .expect("known")
         .remove(0);
     (0..count)
@@ -215,7 +215,7 @@ fn few_repetitions_are_warned_of() {
 #[test]
 fn a_missing_adapter_is_a_hole_once_a_cell_and_costs_no_time() {
     let names = ["TCP-AS".to_owned(), "THRIFT-S".to_owned()];
-    let both = catalog().subjects(&names).expect("known");
+    let both = catalog().subjects(&names, Sharing::Own).expect("known");
     let plan = make(&request(Profile::Quick), &both);
     let holes: Vec<&Step> = plan
         .turns
