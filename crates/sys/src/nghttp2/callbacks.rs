@@ -79,6 +79,21 @@ pub(super) unsafe extern "C" fn on_header(
     }
 }
 
+/// A field that RFC 9113, 8.2.1 does not allow: by default the library skips it, but the RFC wants
+/// the whole message treated as malformed.
+pub(super) unsafe extern "C" fn on_invalid_header(
+    _: *mut ffi::nghttp2_session,
+    _: *const ffi::nghttp2_frame,
+    _name: *const u8,
+    _name_len: usize,
+    _value: *const u8,
+    _value_len: usize,
+    _flags: u8,
+    _user: *mut c_void,
+) -> c_int {
+    ffi::NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE
+}
+
 pub(super) unsafe extern "C" fn on_frame_recv(
     _: *mut ffi::nghttp2_session,
     frame: *const ffi::nghttp2_frame,

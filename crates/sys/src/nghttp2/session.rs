@@ -574,6 +574,10 @@ unsafe fn set_callbacks(calls: *mut ffi::nghttp2_session_callbacks) {
             Some(callbacks::on_begin_headers),
         );
         ffi::nghttp2_session_callbacks_set_on_header_callback(calls, Some(callbacks::on_header));
+        ffi::nghttp2_session_callbacks_set_on_invalid_header_callback(
+            calls,
+            Some(callbacks::on_invalid_header),
+        );
         ffi::nghttp2_session_callbacks_set_on_frame_recv_callback(
             calls,
             Some(callbacks::on_frame_recv),
