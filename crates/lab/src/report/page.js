@@ -8,11 +8,11 @@ for (const table of document.querySelectorAll("table.sortable")) {
     const number = Number.parseFloat(text);
     return Number.isNaN(number) ? text : number;
   };
-  const before = (a, b) => {
-    if (typeof a === "number" && typeof b === "number") return a - b;
-    // Numbers first, so that empty cells end up together.
+  const before = (a, b, up) => {
+    // Empty cells last, whichever way.
     if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-    return a.localeCompare(b);
+    const order = typeof a === "number" ? a - b : a.localeCompare(b);
+    return up ? order : -order;
   };
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
@@ -24,7 +24,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const rows = [...body.rows];
-      rows.sort((a, b) => (up ? 1 : -1) * before(value(a, column), value(b, column)));
+      rows.sort((a, b) => before(value(a, column), value(b, column), up));
       body.append(...rows);
     });
   });

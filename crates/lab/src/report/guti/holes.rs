@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::runs::{Condition, Runs, State, reason};
 use super::thesis;
-use crate::record::{Mode, Record};
+use crate::record::Mode;
 use crate::report::escape::escape;
 use crate::report::format;
 
