@@ -76,3 +76,13 @@ fn a_c11_program_uses_every_face() {
 fn a_c11_program_is_clean_under_sanitizers() {
     compile_and_run("cc", "-std=c11", "face.c", &SANITIZERS);
 }
+
+#[test]
+fn a_cxx20_program_uses_every_face() {
+    compile_and_run("c++", "-std=c++20", "face.cpp", &[]);
+}
+
+#[test]
+fn a_cxx20_program_is_clean_under_sanitizers() {
+    compile_and_run("c++", "-std=c++20", "face.cpp", &SANITIZERS);
+}
