@@ -1,6 +1,7 @@
 //! The report of the GUTI evaluation: the thesis's figures and tables from our runs.
 
 mod answer;
+mod claims;
 mod command;
 mod data;
 mod figures;
@@ -135,7 +136,7 @@ fn findings_table(runs: &Runs<'_>) -> String {
         } else {
             format!("<br><small>{}</small>", escape(statement.reading))
         };
-        let score = if tally.outcome() == findings::Outcome::Untested {
+        let score = if tally.outcome() == claims::Outcome::Untested {
             "–".to_owned()
         } else if tally.unsure > 0 {
             format!("{}; {} by medians only", tally.score(), tally.unsure)

@@ -1,20 +1,22 @@
 //! The first screen: what was measured, and the answer in plain words.
 
-use std::collections::BTreeMap;
+mod ratios;
+mod standing;
+
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::findings::{self, Outcome};
+use super::claims::Outcome;
+use super::findings;
 use super::metric::Metric;
 use super::runs::{Condition, Runs, reason};
 use super::tables::{self, Match};
 use super::thesis::{TABLE_PAYLOADS, TABLES};
-use super::versus::{Standing, Versus, best_against_best, is_ours, ratio_words};
+use super::versus::is_ours;
 use crate::record::{Mode, Record};
 use crate::report::escape::escape;
 use crate::report::format;
-use crate::statistics::{Better, PAIRS_NEEDED};
 
 /// Foreign CPU load, in percent of one core, above which a run is suspect.
 const SUSPECT_LOAD: f64 = 10.0;
@@ -38,8 +40,8 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
         measured.into_iter().partition(|subject| is_ours(subject));
     html.push_str("<ul class=\"answers\">");
     for (metric, title) in METRICS {
-        let sentence = standing_sentence(runs, metric, &ours, &theirs);
-        let winners = winners_sentence(runs, metric);
+        let sentence = standing::against_others(runs, metric, &ours, &theirs);
+        let winners = standing::winners(runs, metric);
         let _ = write!(
             html,
             "<li><strong>{title}.</strong> {} {}</li>",
@@ -63,8 +65,8 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
     }
     html.push_str(&warnings(records));
     if !ours.is_empty() && !theirs.is_empty() {
-        html.push_str(&headline_table(runs, &ours, &theirs));
-        html.push_str(&each_adapter_table(runs, &ours, &theirs));
+        html.push_str(&ratios::best_against_best_table(runs, &ours, &theirs));
+        html.push_str(&ratios::each_adapter_table(runs, &ours, &theirs));
     }
     html
 }
@@ -222,147 +224,10 @@ fn table_conditions(runs: &Runs<'_>) -> Vec<Condition> {
         .collect()
 }
 
-fn standing_sentence(
-    runs: &Runs<'_>,
-    metric: Metric,
-    ours: &[&String],
-    theirs: &[&String],
-) -> String {
-    if ours.is_empty() {
-        return "Corewire's adapters have no figures in this series.".to_owned();
-    }
-    if theirs.is_empty() {
-        return "Only Corewire's adapters have figures in this series: nothing to compare with."
-            .to_owned();
-    }
-    let mut by_standing: BTreeMap<Standing, Vec<Versus>> = BTreeMap::new();
-    for condition in table_conditions(runs) {
-        let ours = ours.iter().copied();
-        let theirs = theirs.iter().copied();
-        if let Some(versus) = best_against_best(runs, condition, metric, ours, theirs) {
-            by_standing.entry(versus.standing).or_default().push(versus);
-        }
-    }
-    let cells: usize = by_standing.values().map(Vec::len).sum();
-    if cells == 0 {
-        return "No cell has both a Corewire adapter and another one.".to_owned();
-    }
-    let open = by_standing.remove(&Standing::Open).unwrap_or_default();
-    let decided: Vec<String> = by_standing
-        .iter()
-        .map(|(standing, found)| {
-            let words = match standing {
-                Standing::Even => "not shown to differ",
-                other => other.words(),
-            };
-            let all = if found.len() + open.len() == cells {
-                "all "
-            } else {
-                ""
-            };
-            format!("{words} in {all}{}{}", found.len(), ratio_range(found))
-        })
-        .collect();
-    let mut sentences = Vec::new();
-    if !decided.is_empty() {
-        sentences.push(format!(
-            "Of {} cells (clients × payload) the best Corewire adapter, against the best other \
-             adapter of that cell, is {}.",
-            cells - open.len(),
-            format::list(&decided)
-        ));
-    }
-    if !open.is_empty() {
-        let better = open.iter().filter(|versus| leads(versus, metric)).count();
-        sentences.push(format!(
-            "No verdict in {} cells (clients × payload), which have fewer than {PAIRS_NEEDED} \
-             interleaved repetitions; by the medians alone the best Corewire adapter is better \
-             than the best other adapter in {better} of them{}.",
-            open.len(),
-            ratio_range(&open)
-        ));
-    }
-    sentences.join(" ")
-}
-
 /// Why the first of Corewire's adapters failed, if one was tried.
 fn own_failure(runs: &Runs<'_>) -> Option<String> {
     let (_, _, records) = runs.cells().find(|(_, subject, _)| is_ours(subject))?;
     records.last().map(|record| reason(record))
-}
-
-/// Whether ours has the better median.
-fn leads(versus: &Versus, metric: Metric) -> bool {
-    match metric.better() {
-        Better::Smaller => versus.ours.median < versus.theirs.median,
-        Better::Larger => versus.ours.median > versus.theirs.median,
-    }
-}
-
-/// ` (1.12× to 2.30×)`, of the medians over the pairs.
-fn ratio_range(found: &[Versus]) -> String {
-    let ratios: Vec<f64> = found
-        .iter()
-        .filter_map(|versus| Some(versus.ratio?.median))
-        .collect();
-    let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = ratios.iter().copied().fold(0.0, f64::max);
-    match ratios.len() {
-        0 => String::new(),
-        1 => format!(" ({} the other's)", format::ratio(low)),
-        _ => format!(
-            " ({} to {} the other's)",
-            format::ratio(low),
-            format::ratio(high)
-        ),
-    }
-}
-
-/// Who is best in how many cells, among all.
-fn winners_sentence(runs: &Runs<'_>, metric: Metric) -> String {
-    let mut wins: BTreeMap<String, usize> = BTreeMap::new();
-    let mut hints: BTreeMap<String, usize> = BTreeMap::new();
-    let mut ties: BTreeMap<String, usize> = BTreeMap::new();
-    for condition in table_conditions(runs) {
-        let Some(ranking) = runs.rank(condition, runs.subjects(), metric) else {
-            continue;
-        };
-        match (ranking.winner(), ranking.best.first()) {
-            (Some(winner), _) => *wins.entry(winner.to_owned()).or_default() += 1,
-            (None, Some(best)) if !ranking.decided => {
-                *hints.entry(best.clone()).or_default() += 1;
-            }
-            (None, Some(best)) => *ties.entry(best.clone()).or_default() += 1,
-            (None, None) => {}
-        }
-    }
-    let mut parts = Vec::new();
-    if !wins.is_empty() {
-        parts.push(format!("Winners among all adapters: {}.", by_count(wins)));
-    }
-    if !ties.is_empty() {
-        let cells: usize = ties.values().sum();
-        let plural = if cells == 1 { "" } else { "s" };
-        parts.push(format!(
-            "A tie at the top of {cells} cell{plural}, with the best median: {}.",
-            by_count(ties)
-        ));
-    }
-    if !hints.is_empty() {
-        parts.push(format!("Best medians, no verdict: {}.", by_count(hints)));
-    }
-    parts.join(" ")
-}
-
-/// `CW-S (5), TCP-AS (2)`, the most first.
-fn by_count(counts: BTreeMap<String, usize>) -> String {
-    let mut order: Vec<(String, usize)> = counts.into_iter().collect();
-    order.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
-    let names: Vec<String> = order
-        .iter()
-        .map(|(name, count)| format!("{name} ({count})"))
-        .collect();
-    format::list(&names)
 }
 
 fn warnings(records: &[&Record]) -> String {
@@ -401,114 +266,4 @@ fn warnings(records: &[&Record]) -> String {
         );
     }
     html
-}
-
-/// The best of both sides, for the smallest and the largest number of clients.
-fn headline_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> String {
-    let mut html = String::from(
-        "<h3>The best Corewire adapter against the best other one</h3>\
-         <p>Ratios are Corewire's figure over the other's, pair by pair of repetitions: the \
-         median, with the quartiles in brackets. Above 1 is better for requests a second, below \
-         1 for latency.</p>\
-         <div class=\"scroll\"><table><thead><tr><th>Clients, payload</th>",
-    );
-    for (_, title) in METRICS {
-        let _ = write!(html, "<th>{title}</th>");
-    }
-    html.push_str("</tr></thead><tbody>");
-    for condition in edge_conditions(runs) {
-        let _ = write!(
-            html,
-            "<tr><th scope=\"row\">{}</th>",
-            escape(&condition.words())
-        );
-        for (metric, _) in METRICS {
-            let ours = ours.iter().copied();
-            let theirs = theirs.iter().copied();
-            match best_against_best(runs, condition, metric, ours, theirs) {
-                Some(versus) => html.push_str(&versus_cell(&versus, metric)),
-                None => html.push_str("<td class=\"none\">no figures</td>"),
-            }
-        }
-        html.push_str("</tr>");
-    }
-    html.push_str("</tbody></table></div>");
-    html
-}
-
-fn versus_cell(versus: &Versus, metric: Metric) -> String {
-    let standing = versus.standing;
-    format!(
-        "<td><span class=\"mark {}\">{}</span> <strong>{}</strong><br><small>{} {} against {} \
-         {}</small></td>",
-        standing.class(),
-        standing.words(),
-        escape(&ratio_words(versus.ratio.as_ref())),
-        escape(&versus.ours.name),
-        escape(&metric.show(versus.ours.median)),
-        escape(&versus.theirs.name),
-        escape(&metric.show(versus.theirs.median)),
-    )
-}
-
-/// Every Corewire adapter in requests a second over the best other adapter.
-fn each_adapter_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> String {
-    let conditions = edge_conditions(runs);
-    let mut html = String::from(
-        "<h3>Each Corewire adapter: requests a second over those of the best other adapter</h3>\
-         <div class=\"scroll\"><table><thead><tr><th>Adapter</th>",
-    );
-    for condition in &conditions {
-        let _ = write!(html, "<th>{}</th>", escape(&condition.words()));
-    }
-    html.push_str("</tr></thead><tbody>");
-    for subject in ours {
-        let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escape(subject));
-        for condition in &conditions {
-            let theirs = theirs.iter().copied();
-            match best_against_best(runs, *condition, Metric::Qps, [*subject], theirs) {
-                Some(versus) => {
-                    // Without a verdict the ratio stands alone; the table above says why.
-                    let mark = match versus.standing {
-                        Standing::Open => String::new(),
-                        standing => format!(
-                            "<span class=\"mark {}\">{}</span> ",
-                            standing.class(),
-                            standing.words()
-                        ),
-                    };
-                    let _ = write!(
-                        html,
-                        "<td title=\"against {}\">{mark}{}</td>",
-                        escape(&versus.theirs.name),
-                        in_two_lines(&ratio_words(versus.ratio.as_ref())),
-                    );
-                }
-                None => html.push_str("<td class=\"none\">no figures</td>"),
-            }
-        }
-        html.push_str("</tr>");
-    }
-    html.push_str("</tbody></table></div>");
-    html
-}
-
-/// The ratio, and below it the quartiles in brackets.
-fn in_two_lines(ratio: &str) -> String {
-    let ratio = escape(ratio);
-    match ratio.split_once(" (") {
-        Some((ratio, spread)) => format!("{ratio}<br><small class=\"name\">({spread}</small>"),
-        None => ratio,
-    }
-}
-
-/// The conditions of the tables at the smallest and at the largest number of clients.
-fn edge_conditions(runs: &Runs<'_>) -> Vec<Condition> {
-    let mut conditions = table_conditions(runs);
-    let clients = || conditions.iter().map(|condition| condition.clients);
-    let (fewest, most) = (clients().min(), clients().max());
-    conditions
-        .retain(|condition| Some(condition.clients) == fewest || Some(condition.clients) == most);
-    conditions.sort_by_key(|condition| (condition.clients, condition.payload));
-    conditions
 }

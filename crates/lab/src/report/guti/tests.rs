@@ -1,4 +1,5 @@
-use super::findings::{self, Outcome};
+use super::claims::Outcome;
+use super::findings;
 use super::metric::Metric;
 use super::runs::{Condition, Runs, State};
 use super::tables::{self, Match};

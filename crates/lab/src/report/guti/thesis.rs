@@ -2,7 +2,7 @@
 //! findings that its text states, each with a test over measured data.
 //!
 //! Source: *Evaluating RPC for Cloud-Native 5G Mobile Network Applications* (Chalmers University of
-//! Technology and University of Gothenburg, 2020), chapters 5 to 7. Data only: `findings.rs` holds
+//! Technology and University of Gothenburg, 2020), chapters 5 to 7. Data only: `claims.rs` holds
 //! the tests, `tables.rs` the comparison of winners. Where the text uses a word for which a test
 //! needs a number ("similar", "a lot"), `reading` says which number was taken; that is ours.
 
