@@ -161,10 +161,11 @@ impl Connection {
             None => Status::of(code),
         };
         let slot = self.slot_of(header.call)?;
-        self.charge(layout.cost())?;
+        let cost = layout.total;
+        self.charge(cost)?;
         let Some(slot) = slot else {
             layout.skip(octets);
-            self.give_back(layout.cost());
+            self.give_back(cost);
             return Ok(());
         };
         if self.calls.get(slot).partial.is_some() {
@@ -187,7 +188,7 @@ impl Connection {
         } else {
             response.body = Body::from(body);
             let call = CallId::new(header.call);
-            self.answered(slot, call, response, not_executed, layout.cost());
+            self.answered(slot, call, response, not_executed, cost);
         }
         Ok(())
     }
@@ -262,6 +263,7 @@ impl Connection {
                 writable = was_full && can && !stream.finished && stream.room() > 0;
             }
             let call = self.calls.get(slot);
+            let may_go = call.may_go();
             let unfit = call
                 .front
                 .iter()
@@ -273,7 +275,11 @@ impl Connection {
                     let call = CallId::new(call.number);
                     self.tell(Output::Writable { call });
                 }
-                self.resume(slot);
+                if may_go {
+                    self.resume(slot);
+                } else {
+                    self.unschedule(slot);
+                }
                 continue;
             };
             if call.begun {

@@ -6,7 +6,8 @@
 
 use std::collections::VecDeque;
 
-/// What every message costs beside its body, so that empty messages are bounded too.
+/// What a message costs beside its body, so that empty messages are bounded too. Answers do not:
+/// calls are few, and a refusal must be possible without credit.
 pub(super) const MESSAGE_COST: u32 = 16;
 
 /// What a message of so many octets costs.

@@ -23,6 +23,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// What it costs, if it is not an answer: that costs its body alone.
     pub(super) fn cost(self) -> u32 {
         cost(self.total)
     }
@@ -83,10 +84,10 @@ impl Connection {
         Ok((fields, layout))
     }
 
-    /// A message begins: takes its cost from the connection's credit.
+    /// A message begins: takes its cost from the connection's credit. What costs nothing needs none.
     pub(super) fn charge(&mut self, cost: u32) -> Result<(), &'static str> {
         let slack = self.enforced.connection_credit - self.own.connection_credit;
-        if self.receive_credit.charge(cost, slack) {
+        if cost == 0 || self.receive_credit.charge(cost, slack) {
             Ok(())
         } else {
             Err(fault::CONNECTION_CREDIT)
@@ -158,7 +159,7 @@ impl Connection {
         if partial.add(payload, more)?
             && let Some(partial) = call.partial.take()
         {
-            let cost = cost(partial.total);
+            let cost = partial.cost();
             self.complete(slot, header.call, *partial, cost);
         }
         Ok(())
@@ -176,7 +177,7 @@ impl Connection {
             .map_err(|_| fault::FRAGMENT_UNEXPECTED)?;
         if self.partial_events[at].1.add(payload, more)? {
             let (_, partial) = self.partial_events.remove(at);
-            let cost = cost(partial.total);
+            let cost = partial.cost();
             if let (What::Event(mut event), body) = partial.into_parts() {
                 event.body = Body::from(body);
                 self.tell_costly(Output::Event(event), cost);

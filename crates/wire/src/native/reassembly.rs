@@ -1,5 +1,6 @@
 //! A message that came in part.
 
+use super::credit::cost;
 use super::fault;
 use bytes::{Bytes, BytesMut};
 use corewire_message::{Event, Request, Response};
@@ -14,7 +15,7 @@ pub(super) struct Partial {
     pub(super) what: What,
     body: BytesMut,
     /// What its body will be long.
-    pub(super) total: u32,
+    total: u32,
 }
 
 /// What it will be: everything but the body.
@@ -59,6 +60,14 @@ impl Partial {
         }
         self.body.extend_from_slice(fragment);
         Ok(!more)
+    }
+
+    /// What it cost when it began.
+    pub(super) fn cost(&self) -> u32 {
+        match self.what {
+            What::Response { .. } => self.total,
+            _ => cost(self.total),
+        }
     }
 
     /// What it was, and its body.

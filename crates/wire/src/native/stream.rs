@@ -1,7 +1,6 @@
 //! Messages of streams, either side, and the credit for them.
 
 use super::connection::{Connection, Pending, Role};
-use super::credit::cost;
 use super::fault;
 use super::frame::Header;
 use super::outgoing::Outgoing;
@@ -252,7 +251,7 @@ impl Connection {
     pub(super) fn held_by(&self, slot: u32) -> u32 {
         let call = self.calls.get(slot);
         let stream = call.stream.as_ref().map_or(0, |stream| stream.held.cost());
-        let partial = call.partial.as_ref().map_or(0, |p| cost(p.total));
+        let partial = call.partial.as_ref().map_or(0, |partial| partial.cost());
         stream.saturating_add(partial)
     }
 }

@@ -77,10 +77,8 @@ impl Connection {
                 max_frame: self.limits.max_frame as usize,
             };
             first.put(outgoing, &mut self.scratch, outbox);
-            let cost = cost(u32::try_from(outgoing.body.len()).unwrap_or(u32::MAX));
-            if outgoing.is_costly() {
-                self.send_credit.charge(cost);
-            }
+            let cost = outgoing.cost();
+            self.send_credit.charge(cost);
             if outgoing.is_message()
                 && let Some(stream) = call.stream.as_deref_mut()
             {
@@ -115,8 +113,7 @@ impl Connection {
             && !outgoing.begun
             && let Some(stream) = call.stream.as_deref_mut()
         {
-            let length = u32::try_from(outgoing.body.len()).unwrap_or(u32::MAX);
-            stream.queued += u64::from(cost(length));
+            stream.queued += u64::from(outgoing.cost());
         }
         if call.front.is_none() {
             call.front = Some(outgoing);
@@ -135,11 +132,9 @@ impl Connection {
     /// Queues a call if its first message may go.
     pub(super) fn resume(&mut self, slot: u32) {
         let call = self.calls.get(slot);
-        if call.links.is_queued() {
-            return;
-        }
         if let Some(outgoing) = &call.front
-            && call.has_credit(outgoing)
+            && !call.links.is_queued()
+            && call.may_go()
         {
             let begun = outgoing.begun;
             self.schedule(slot, begun);
@@ -160,9 +155,12 @@ impl Connection {
 }
 
 impl Call {
-    fn has_credit(&self, outgoing: &Outgoing) -> bool {
-        match &self.stream {
-            Some(stream) if outgoing.is_message() => outgoing.begun || stream.send.may_begin(),
+    /// Whether its stream's credit lets its first message go.
+    pub(super) fn may_go(&self) -> bool {
+        match (&self.stream, &self.front) {
+            (Some(stream), Some(first)) if first.is_message() => {
+                first.begun || stream.send.may_begin()
+            }
             _ => true,
         }
     }
@@ -174,9 +172,14 @@ impl Outgoing {
         matches!(&self.head, Head::Request { deadline: Some(deadline), .. } if *deadline <= now)
     }
 
-    /// Whether it is charged: all but the end of a side.
-    const fn is_costly(&self) -> bool {
-        !matches!(self.head, Head::Finish)
+    /// What it takes of the credit when it begins.
+    fn cost(&self) -> u32 {
+        let length = u32::try_from(self.body.len()).unwrap_or(u32::MAX);
+        match self.head {
+            Head::Finish => 0,
+            Head::Response { .. } => length,
+            _ => cost(length),
+        }
     }
 }
 

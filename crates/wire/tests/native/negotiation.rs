@@ -130,3 +130,19 @@ fn names_beyond_the_dictionary_still_get_through() {
     let unknown = crate::pair::UNKNOWN;
     assert_eq!(names, [ECHO, unknown.clone(), ECHO, unknown]);
 }
+
+#[test]
+fn a_message_that_waits_when_less_credit_becomes_known_goes_on_waiting() {
+    let small = Config::with(|config| config.stream_credit = 1000);
+    let mut pair = Pair::with(Config::default(), small);
+    let stream = pair.open();
+    pair.client.send(stream, Body::from(vec![0; 984])).unwrap();
+    pair.up().unwrap();
+    pair.client.send(stream, Body::new()).unwrap();
+    pair.down().unwrap();
+    pair.run();
+    assert_eq!(outputs(&mut pair.server).len(), 2);
+    pair.server.consumed(stream, 984);
+    pair.run();
+    assert_eq!(outputs(&mut pair.server).len(), 1);
+}

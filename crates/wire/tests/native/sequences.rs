@@ -302,7 +302,12 @@ fn config() -> Config {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        // More by PROPTEST_CASES.
+        cases: ProptestConfig::default().cases.max(400),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_call_ends_once_and_nothing_is_lost(

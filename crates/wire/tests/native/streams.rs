@@ -2,7 +2,7 @@
 
 use crate::pair::{CHAT, ECHO, Pair, outputs};
 use corewire_message::{Body, Code, ErrorKind, Headers, Request, Response, Status};
-use corewire_wire::native::Config;
+use corewire_wire::native::{Config, Connection};
 use corewire_wire::{CallId, Core, Output};
 
 /// What a message costs beside its octets.
@@ -95,6 +95,8 @@ fn fill(core: &mut impl Core, call: CallId, size: usize) -> usize {
     sent
 }
 
+type End = fn(&mut Pair) -> &mut Connection;
+
 #[test]
 fn a_sender_stops_when_nothing_is_consumed_and_goes_on_after() {
     let window = 10_000;
@@ -105,8 +107,7 @@ fn a_sender_stops_when_nothing_is_consumed_and_goes_on_after() {
         pair.run();
         opened(&mut pair);
         let size = 1000;
-        let (sender, receiver): (fn(&mut Pair) -> &mut _, fn(&mut Pair) -> &mut _) = if server_sends
-        {
+        let (sender, receiver): (End, End) = if server_sends {
             (|pair| &mut pair.server, |pair| &mut pair.client)
         } else {
             (|pair| &mut pair.client, |pair| &mut pair.server)
@@ -238,5 +239,36 @@ fn messages_after_the_answer_are_dropped_and_their_credit_comes_back() {
             outputs(&mut pair.client).pop(),
             Some(Output::Response { .. })
         ));
+    }
+}
+
+#[test]
+fn refusals_need_no_credit_and_give_none() {
+    let config = Config::with(|config| config.connection_credit = 1000);
+    let mut pair = Pair::with(config, Config::default()).greeted();
+    let call = pair.open();
+    pair.run();
+    opened(&mut pair);
+    for _ in 0..10 {
+        pair.server.send(call, Body::from(vec![0; 100])).unwrap();
+    }
+    pair.run();
+    assert_eq!(pair.server.room(call), Some(0));
+    for _ in 0..100 {
+        pair.call(Request::new(CHAT));
+        pair.run();
+    }
+    let refused = outputs(&mut pair.client);
+    assert_eq!(refused.len(), 9 + 100);
+    for _ in 0..9 {
+        pair.client.consumed(call, 100);
+    }
+    // What came back is what was taken, so neither end loses count.
+    for _ in 0..100 {
+        pair.server.send(call, Body::from(vec![0; 100])).unwrap();
+        pair.run();
+        for body in bodies(outputs(&mut pair.client)) {
+            pair.client.consumed(call, body.len());
+        }
     }
 }
