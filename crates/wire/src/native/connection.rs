@@ -158,6 +158,26 @@ impl Connection {
         self.close_reason.as_deref()
     }
 
+    /// What the connection's credit still lets this end send, in octets; below zero when a message
+    /// overdrew it. For diagnosis.
+    #[must_use]
+    pub const fn send_credit(&self) -> i64 {
+        self.send_credit.octets()
+    }
+
+    /// What the connection's credit still lets the peer send, in octets, as it has been told.
+    #[must_use]
+    pub const fn receive_credit(&self) -> i64 {
+        self.receive_credit.balance()
+    }
+
+    /// What the peer sent that the application has not taken or consumed, in octets (with 16 for
+    /// each message). For diagnosis: an application that holds much slows its peer down.
+    #[must_use]
+    pub fn held(&self) -> i64 {
+        self.receive_credit.held()
+    }
+
     pub(super) fn tell(&mut self, output: Output) {
         self.outputs.push_back(Pending { output, cost: 0 });
     }

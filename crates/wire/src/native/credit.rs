@@ -51,6 +51,7 @@ impl SendCredit {
 /// What this end still allows the peer.
 #[derive(Debug)]
 pub(super) struct ReceiveCredit {
+    window: u32,
     balance: i64,
     returned: u32,
     half: u32,
@@ -59,6 +60,7 @@ pub(super) struct ReceiveCredit {
 impl ReceiveCredit {
     pub(super) fn new(window: u32) -> Self {
         Self {
+            window,
             balance: i64::from(window),
             returned: 0,
             half: (window / 2).max(1),
@@ -71,6 +73,16 @@ impl ReceiveCredit {
         let may_begin = self.balance + i64::from(slack) > 0;
         self.balance -= i64::from(cost);
         may_begin
+    }
+
+    /// What the peer believes to have.
+    pub(super) const fn balance(&self) -> i64 {
+        self.balance
+    }
+
+    /// What was charged and not given back.
+    pub(super) fn held(&self) -> i64 {
+        i64::from(self.window) - self.balance - i64::from(self.returned)
     }
 
     /// So much was taken. Once it is half a window, gives what to tell the peer: telling it at

@@ -287,6 +287,10 @@ impl Model {
         assert_eq!((pair.client.in_flight(), pair.server.in_flight()), (0, 0));
         assert_eq!((pair.client.backlog(), pair.server.backlog()), (0, 0));
         assert_eq!(self.events_sent, self.events_seen);
+        // Both ends agree on what is left, and nothing is held by what has ended.
+        assert_eq!((pair.client.held(), pair.server.held()), (0, 0));
+        assert_eq!(pair.client.send_credit(), pair.server.receive_credit());
+        assert_eq!(pair.server.send_credit(), pair.client.receive_credit());
     }
 }
 
