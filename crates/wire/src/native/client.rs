@@ -308,3 +308,31 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::*;
+    use crate::Core;
+    use corewire_message::Operation;
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an instant to count from; only distances matter"
+    )]
+    fn a_client_whose_numbers_run_out_asks_for_another_connection() {
+        const ECHO: Operation = Operation::from_static("test.v1.Test/Echo");
+        let now = std::time::Instant::now();
+        let mut client = Connection::client(Config::default(), now);
+        client.number = LAST_NUMBER - 2;
+        client.call(now, Request::new(ECHO)).unwrap();
+        assert!(client.poll().is_none());
+        let last = client.call(now, Request::new(ECHO)).unwrap();
+        assert_eq!(last.number(), LAST_NUMBER);
+        assert!(matches!(client.poll(), Some(Output::Draining)));
+        let error = client.call(now, Request::new(ECHO)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotSent);
+        assert!(client.was_made(LAST_NUMBER) && !client.was_made(u32::MAX));
+    }
+}
