@@ -3,7 +3,7 @@
 # COREWIRE_RUST_LIBRARY names the one Rust static library that is linked. `corewire_guti` holds
 # the allocator alone; `corewire` (crates/capi) holds the same symbols and Corewire's C API. Two
 # Rust static libraries cannot be linked into one program: each brings the Rust runtime.
-set(COREWIRE_RUST_LIBRARY corewire_guti CACHE STRING
+set(COREWIRE_RUST_LIBRARY corewire CACHE STRING
     "Rust static library to link: corewire_guti or corewire")
 set_property(CACHE COREWIRE_RUST_LIBRARY PROPERTY STRINGS corewire_guti corewire)
 if(NOT COREWIRE_RUST_LIBRARY MATCHES "^(corewire_guti|corewire)$")

@@ -1,7 +1,9 @@
 #include "grpc/queue_server.hpp"
 
+#include <chrono>
 #include <thread>
 
+#include "grpc/call_host.hpp"
 #include "grpc/stream_call.hpp"
 #include "grpc/unary_call.hpp"
 
@@ -15,40 +17,42 @@ constexpr int kAcceptedAhead = 64;
 
 class QueueServer final : public Server {
   public:
-    QueueServer(const Endpoint& listen, Allocator& allocator) : endpoint_(listen) {
+    QueueServer(const Endpoint& listen, Allocator& allocator)
+        : host_(allocator), endpoint_(listen) {
         grpc::ServerBuilder builder;
         int port = 0;
         configure(builder, listen, port);
-        builder.RegisterService(&service_);
-        queue_ = builder.AddCompletionQueue();
+        builder.RegisterService(&host_.service);
+        host_.queue = builder.AddCompletionQueue();
         try {
             server_ = start(builder, listen, port);
         } catch (...) {
-            queue_->Shutdown();
-            run_event_loop(*queue_);
+            host_.queue->Shutdown();
+            run_event_loop(*host_.queue);
             throw;
         }
         endpoint_.port = static_cast<std::uint16_t>(port);
         for (int i = 0; i < kAcceptedAhead; ++i) {
-            UnaryCall<AllocateMethod>::accept(service_, allocator, *queue_);
+            UnaryCall<AllocateMethod>::accept(host_);
         }
-        UnaryCall<DeallocateMethod>::accept(service_, allocator, *queue_);
-        StreamCall::accept(service_, allocator, *queue_);
-        loop_ = std::thread([this] { run_event_loop(*queue_); });
+        UnaryCall<DeallocateMethod>::accept(host_);
+        StreamCall::accept(host_);
+        loop_ = std::thread([this] { run_event_loop(*host_.queue); });
     }
 
     ~QueueServer() override {
+        // Ends all calls; their objects go when the event loop has seen the last operation.
         server_->Shutdown(std::chrono::system_clock::now());
-        queue_->Shutdown();
+        while (host_.live > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        host_.queue->Shutdown();
         loop_.join();
     }
 
     [[nodiscard]] std::string address() const override { return endpoint_.to_string(); }
 
   private:
-    pb::GutiService::AsyncService service_;
+    CallHost host_;
     Endpoint endpoint_;
-    std::unique_ptr<grpc::ServerCompletionQueue> queue_;
     std::unique_ptr<grpc::Server> server_;
     std::thread loop_;
 };

@@ -1,6 +1,7 @@
 // A bidirectional stream on the asynchronous server: callbacks, no state variable.
 #pragma once
 
+#include "grpc/call_host.hpp"
 #include "grpc/common.hpp"
 #include "grpc/completion.hpp"
 
@@ -10,18 +11,15 @@ namespace peers::grpc_adapters {
 class StreamCall {
   public:
     /// Waits for one stream. The object deletes itself at the end of the stream, or when the
-    /// queue shuts down.
-    static void accept(pb::GutiService::AsyncService& service, Allocator& allocator,
-                       grpc::ServerCompletionQueue& queue) {
-        auto* call = new StreamCall(service, allocator, queue);
-        service.RequestAllocateStream(&call->context_, &call->stream_, &queue, &queue,
-                                      handle(call->accepted_));
+    /// server shuts down.
+    static void accept(CallHost& host) {
+        auto* call = new StreamCall(host);
+        host.service.RequestAllocateStream(&call->context_, &call->stream_, host.queue.get(),
+                                           host.queue.get(), handle(call->accepted_));
     }
 
   private:
-    StreamCall(pb::GutiService::AsyncService& service, Allocator& allocator,
-               grpc::ServerCompletionQueue& queue)
-        : service_(service), allocator_(allocator), queue_(queue), stream_(&context_) {}
+    explicit StreamCall(CallHost& host) : host_(host), live_(host), stream_(&context_) {}
     ~StreamCall() = default;
 
     void on_accepted(bool ok) {
@@ -29,14 +27,14 @@ class StreamCall {
             delete this;
             return;
         }
-        accept(service_, allocator_, queue_);
+        accept(host_);
         stream_.Read(&request_, handle(read_));
     }
 
     void on_read(bool ok) {
         if (!ok) return finish(grpc::Status::OK);
         const grpc::Status status =
-            allocate(allocator_, std::move(*request_.mutable_payload()), response_);
+            allocate(host_.allocator, std::move(*request_.mutable_payload()), response_);
         if (!status.ok()) return finish(status);
         stream_.Write(response_, handle(written_));
     }
@@ -50,9 +48,9 @@ class StreamCall {
 
     void on_finished(bool /*ok*/) { delete this; }
 
-    pb::GutiService::AsyncService& service_;
-    Allocator& allocator_;
-    grpc::ServerCompletionQueue& queue_;
+    CallHost& host_;
+    // Declared first, hence gone last: everything of the call is released before.
+    Live live_;
     grpc::ServerContext context_;
     grpc::ServerAsyncReaderWriter<pb::AllocateResponse, pb::AllocateRequest> stream_;
     pb::AllocateRequest request_;

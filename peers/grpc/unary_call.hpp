@@ -2,6 +2,7 @@
 // event loop.
 #pragma once
 
+#include "grpc/call_host.hpp"
 #include "grpc/common.hpp"
 #include "grpc/completion.hpp"
 
@@ -13,20 +14,19 @@ namespace peers::grpc_adapters {
 template <typename Method>
 class UnaryCall final : public Tag {
   public:
-    /// Waits for one call. The object deletes itself at the end of the call, or when the queue
+    /// Waits for one call. The object deletes itself at the end of the call, or when the server
     /// shuts down.
-    static void accept(pb::GutiService::AsyncService& service, Allocator& allocator,
-                       grpc::ServerCompletionQueue& queue) {
-        auto* call = new UnaryCall(service, allocator, queue);
-        Method::accept(service, call->context_, call->request_, call->responder_, queue,
+    static void accept(CallHost& host) {
+        auto* call = new UnaryCall(host);
+        Method::accept(host.service, call->context_, call->request_, call->responder_, *host.queue,
                        peers::grpc_adapters::handle(*call));
     }
 
     void proceed(bool ok) override {
         if (state_ == State::accepting && ok) {
-            accept(service_, allocator_, queue_);
+            accept(host_);
             state_ = State::finishing;
-            const grpc::Status status = Method::handle(allocator_, request_, response_);
+            const grpc::Status status = Method::handle(host_.allocator, request_, response_);
             responder_.Finish(response_, status, peers::grpc_adapters::handle(*this));
         } else {
             delete this;
@@ -36,14 +36,12 @@ class UnaryCall final : public Tag {
   private:
     enum class State { accepting, finishing };
 
-    UnaryCall(pb::GutiService::AsyncService& service, Allocator& allocator,
-              grpc::ServerCompletionQueue& queue)
-        : service_(service), allocator_(allocator), queue_(queue), responder_(&context_) {}
+    explicit UnaryCall(CallHost& host) : host_(host), live_(host), responder_(&context_) {}
     ~UnaryCall() = default;
 
-    pb::GutiService::AsyncService& service_;
-    Allocator& allocator_;
-    grpc::ServerCompletionQueue& queue_;
+    CallHost& host_;
+    // Declared first, hence gone last: everything of the call is released before.
+    Live live_;
     State state_ = State::accepting;
     grpc::ServerContext context_;
     typename Method::Request request_;

@@ -5,6 +5,9 @@
 #include "harness/arguments.hpp"
 #include "harness/json.hpp"
 #include "tcp/adapters.hpp"
+#ifdef PEERS_WITH_COREWIRE
+#include "corewire/adapters.hpp"
+#endif
 #ifdef PEERS_WITH_GRPC
 #include "grpc/adapters.hpp"
 #endif
@@ -31,6 +34,11 @@ constexpr std::string_view kCorewire = "libcorewire (crates/capi)";
 #define THRIFT_ADAPTER(function) function()
 #else
 #define THRIFT_ADAPTER(function) std::nullopt
+#endif
+#ifdef PEERS_WITH_COREWIRE
+#define COREWIRE_ADAPTER(function) function()
+#else
+#define COREWIRE_ADAPTER(function) std::nullopt
 #endif
 
 std::vector<Adapter> make_catalog() {
@@ -60,11 +68,16 @@ std::vector<Adapter> make_catalog() {
         {"THRIFT-AS", "Thrift", kThrift,
          "TEvhttpServer and TEvhttpClientChannel: binary protocol over HTTP, promise and future",
          true, false, THRIFT_ADAPTER(make_thrift_as)},
-        {"CW-S", "Corewire", kCorewire, "Blocking native call", true, true, std::nullopt},
-        {"CW-AS", "Corewire", kCorewire, "Asynchronous native call", true, true, std::nullopt},
-        {"CW-BI", "Corewire", kCorewire, "Bidirectional native stream", true, true, std::nullopt},
-        {"CW-REST", "Corewire", kCorewire, "REST over HTTP/2", true, true, std::nullopt},
-        {"CW-GRPC", "Corewire", kCorewire, "gRPC over Corewire's HTTP/2", true, true, std::nullopt},
+        {"CW-S", "Corewire", kCorewire, "Blocking native call", true, true,
+         COREWIRE_ADAPTER(make_cw_s)},
+        {"CW-AS", "Corewire", kCorewire, "Asynchronous native call", true, true,
+         COREWIRE_ADAPTER(make_cw_as)},
+        {"CW-BI", "Corewire", kCorewire, "Bidirectional native stream", true, true,
+         COREWIRE_ADAPTER(make_cw_bi)},
+        {"CW-REST", "Corewire", kCorewire, "REST over HTTP/2", true, true,
+         COREWIRE_ADAPTER(make_cw_rest)},
+        {"CW-GRPC", "Corewire", kCorewire, "gRPC over Corewire's HTTP/2", true, true,
+         COREWIRE_ADAPTER(make_cw_grpc)},
     };
 }
 
