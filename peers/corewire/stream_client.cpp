@@ -12,7 +12,7 @@ namespace {
 
 /// A stream's timeout bounds its whole life, and with it the wait for a server that hangs. So a
 /// client goes over to a new stream from time to time, long before that.
-constexpr Nanoseconds kRenewAfter = 3 * kSecond;
+constexpr int kRenewAfterSeconds = 3;
 
 struct Connection {
     explicit Connection(const Endpoint& server) try
@@ -30,8 +30,7 @@ class StreamClient final : public Client {
   public:
     explicit StreamClient(std::shared_ptr<Connection> connection)
         : connection_(std::move(connection)) {
-        options_.timeout(std::chrono::seconds(kCallTimeoutSeconds) +
-                         std::chrono::nanoseconds(kRenewAfter));
+        options_.timeout(std::chrono::seconds(kCallTimeoutSeconds + kRenewAfterSeconds));
     }
 
     Response allocate(std::string_view payload) override {
@@ -68,7 +67,7 @@ class StreamClient final : public Client {
             }
         }
         stream_ = connection_->channel.open(connection_->allocate_stream, options_);
-        renew_at_ = now_ns() + kRenewAfter;
+        renew_at_ = now_ns() + kRenewAfterSeconds * kSecond;
     }
 
     std::shared_ptr<Connection> connection_;

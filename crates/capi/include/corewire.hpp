@@ -539,6 +539,11 @@ class StreamView {
     corewire_code send(const Body& body) noexcept {
         return corewire_server_stream_send(stream_, body.data(), body.size(), nullptr);
     }
+    /// Ends the stream before its caller has: for `on_message` and `on_room`, as their last act.
+    /// The handler is told nothing more of it.
+    void finish(corewire_code code, const char* message = nullptr) noexcept {
+        corewire_server_stream_finish(stream_, code, message, nullptr, 0, nullptr);
+    }
     /// A pointer of the program that stays with the stream.
     [[nodiscard]] void* user() const noexcept { return corewire_server_stream_user(stream_); }
     void set_user(void* user) noexcept { corewire_server_stream_set_user(stream_, user); }
