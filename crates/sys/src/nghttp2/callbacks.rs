@@ -104,8 +104,8 @@ pub(super) unsafe extern "C" fn on_frame_recv(
     // SAFETY: as above: `hd` is common to all.
     let header = unsafe { frame.hd };
     let stream = stream_number(header.stream_id);
-    let ends = u32::from(header.flags) & ffi::NGHTTP2_FLAG_END_STREAM as u32 != 0;
-    let is_ack = u32::from(header.flags) & ffi::NGHTTP2_FLAG_ACK as u32 != 0;
+    let ends = u32::from(header.flags) & ffi::NGHTTP2_FLAG_END_STREAM != 0;
+    let is_ack = u32::from(header.flags) & ffi::NGHTTP2_FLAG_ACK != 0;
     // SAFETY: `user` as above; each union field is read only for its own frame type.
     unsafe {
         with_cell(user, ffi::NGHTTP2_ERR_CALLBACK_FAILURE, |cell| {
@@ -278,12 +278,12 @@ pub(super) unsafe extern "C" fn read_data(
                 outgoing.deferred = true;
                 return ffi::NGHTTP2_ERR_DEFERRED as ffi::nghttp2_ssize;
             }
-            let mut flags = ffi::NGHTTP2_DATA_FLAG_NO_COPY as u32;
+            let mut flags = ffi::NGHTTP2_DATA_FLAG_NO_COPY;
             if outgoing.finished && count == outgoing.queued {
-                flags |= ffi::NGHTTP2_DATA_FLAG_EOF as u32;
+                flags |= ffi::NGHTTP2_DATA_FLAG_EOF;
                 let trailers = std::mem::take(&mut outgoing.trailers);
                 if !matches!(trailers, Trailers::None) {
-                    flags |= ffi::NGHTTP2_DATA_FLAG_NO_END_STREAM as u32;
+                    flags |= ffi::NGHTTP2_DATA_FLAG_NO_END_STREAM;
                     if submit_trailers(session, stream, &trailers) < 0 {
                         return temporal;
                     }

@@ -348,7 +348,7 @@ impl Connection {
             Flavour::Rest => {
                 let code = call
                     .code
-                    .unwrap_or(status::code_of_http_status(http_status));
+                    .unwrap_or_else(|| status::code_of_http_status(http_status));
                 if code != Code::Ok {
                     return Ok((
                         None,

@@ -24,6 +24,7 @@ pub struct Connection {
     pub(super) end: End,
     pub(super) config: Config,
     pub(super) calls: StreamMap<Box<Call>>,
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     pub(super) spare: Vec<Box<Call>>,
     pub(super) outputs: VecDeque<Pending>,
     pub(super) deadlines: Deadlines,

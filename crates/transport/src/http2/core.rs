@@ -211,7 +211,9 @@ impl Core for Connection {
     }
 
     fn in_flight(&self) -> usize {
-        self.calls.len()
+        // Until the client is known to have heard the notice its calls may be on their way, and
+        // are served: the connection must not be closed over them.
+        self.calls.len() + usize::from(matches!(self.drain, Drain::Noticed(_)))
     }
 
     fn backlog(&self) -> usize {

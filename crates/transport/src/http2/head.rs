@@ -56,11 +56,9 @@ impl Media {
                 .strip_prefix(media_type.as_bytes())
                 .map(|rest| rest.first())
         };
-        match is(GRPC_MEDIA_TYPE) {
-            Some(None | Some(b'+' | b';')) => return Self::Grpc,
-            _ => {}
-        }
-        if let Some(None | Some(b';')) = is(STREAM_MEDIA_TYPE) {
+        if let Some(None | Some(b'+' | b';')) = is(GRPC_MEDIA_TYPE) {
+            Self::Grpc
+        } else if let Some(None | Some(b';')) = is(STREAM_MEDIA_TYPE) {
             Self::Stream
         } else if let Some(None | Some(b';')) = is(corewire_wire::mapping::problem::MEDIA_TYPE) {
             Self::Problem
@@ -134,11 +132,7 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
                 // One field may hold several values (PROTOCOL-HTTP2.md, Custom-Metadata).
                 for value in value.split(|octet| *octet == b',') {
                     scratch.clear();
-                    if grpc::read_binary(value.trim_ascii(), scratch)
-                        && !scratch
-                            .iter()
-                            .any(|octet| matches!(octet, b'\r' | b'\n' | 0))
-                    {
+                    if grpc::read_binary(value.trim_ascii(), scratch) {
                         put(arena.block(), name, scratch);
                     } else {
                         head.is_broken = true;
@@ -205,24 +199,28 @@ pub(super) fn unsendable(headers: &Headers, max_octets: u32) -> Option<String> {
 }
 
 fn is_reserved(name: &str) -> bool {
-    name.starts_with("grpc-")
-        || matches!(
-            name,
-            "connection"
-                | "keep-alive"
-                | "proxy-connection"
-                | "transfer-encoding"
-                | "upgrade"
-                | "te"
-                | "host"
-                | "content-length"
-                | EVENT
-                | STATUS
-                | MESSAGE
-                | CARRIED_CONTENT_TYPE
-                | deadline::MAX_RSP_TIME
-                | priority::MESSAGE_PRIORITY
-        )
+    matches!(
+        name,
+        "grpc-timeout"
+            | "grpc-encoding"
+            | "grpc-accept-encoding"
+            | "grpc-status"
+            | "grpc-message"
+            | "connection"
+            | "keep-alive"
+            | "proxy-connection"
+            | "transfer-encoding"
+            | "upgrade"
+            | "te"
+            | "host"
+            | "content-length"
+            | EVENT
+            | STATUS
+            | MESSAGE
+            | CARRIED_CONTENT_TYPE
+            | deadline::MAX_RSP_TIME
+            | priority::MESSAGE_PRIORITY
+    )
 }
 
 /// RFC 9113, 8.2.1 and RFC 9110, 5.5: no control characters, no space at either end.

@@ -513,7 +513,8 @@ impl Connection {
                 status::code_text(status.code()).as_bytes(),
             ));
         }
-        if !generated && !(status.is_ok() && status.message().is_empty()) {
+        let is_plain = status.is_ok() && status.message().is_empty();
+        if !(generated || is_plain) {
             list.push(Field::named(head::MESSAGE, &self.scratch.message));
         }
         if body.len() >= head::TELL_LENGTH_FROM {

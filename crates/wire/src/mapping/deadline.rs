@@ -61,6 +61,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "an instant to count from")]
     fn what_is_no_span_is_none_and_what_no_clock_holds_is_no_deadline() {
         for bad in ["", "-5", "1.5", "abc"] {
             assert_eq!(read_max_rsp_time(bad.as_bytes()), None, "{bad:?}");

@@ -226,10 +226,14 @@ fn stream_errors_have_the_meaning_that_grpc_gives_them() {
 
 #[test]
 fn more_calls_than_agreed_wait_or_are_refused() {
-    let mut client = Config::default();
-    client.max_concurrent_calls = 3;
-    let mut server = Config::default();
-    server.max_concurrent_calls = 2;
+    let client = Config {
+        max_concurrent_calls: 3,
+        ..Config::default()
+    };
+    let server = Config {
+        max_concurrent_calls: 2,
+        ..Config::default()
+    };
     for flavour in FLAVOURS {
         let mut pair = Pair::with(flavour, client.clone(), server.clone());
         pair.run();
@@ -265,8 +269,10 @@ fn more_calls_than_agreed_wait_or_are_refused() {
 
 #[test]
 fn calls_sent_before_the_limit_was_known_are_refused_and_not_executed() {
-    let mut server = Config::default();
-    server.max_concurrent_calls = 1;
+    let server = Config {
+        max_concurrent_calls: 1,
+        ..Config::default()
+    };
     for flavour in FLAVOURS {
         let mut pair = Pair::with(flavour, Config::default(), server.clone());
         pair.call(text("x"));

@@ -6,6 +6,7 @@ use crate::http2::{Config, Connection, Flavour};
 use corewire_message::{Body, Code, Headers, Request, Response, Status};
 use corewire_wire::{Core, Output};
 use proptest::prelude::*;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -169,6 +170,40 @@ fn bad_values_end_the_stream_and_leave_the_connection_alive() {
 }
 
 #[test]
+fn a_strangers_metadata_is_shown_and_can_be_sent_back() {
+    let (mut side, now) = greeted();
+    let more = [
+        ("content-type", "application/grpc"),
+        ("te", "trailers"),
+        ("user-agent", "grpc-c++/1.51.1"),
+        ("grpc-accept-encoding", "identity, gzip"),
+        ("grpc-trace-bin", "AAAN,Cg=="),
+        ("grpc-timeout", "1S"),
+    ];
+    side.receive(now, &post(1, 0, &more));
+    side.receive(now, &frame(0, 1, 1, &[0; 5]));
+    let Output::Request { call, request } = side.only() else {
+        panic!("no request")
+    };
+    let shown: Vec<_> = request.headers.iter().collect();
+    let expected = [
+        ("user-agent", &b"grpc-c++/1.51.1"[..]),
+        ("grpc-trace-bin", &[0, 0, b'\r']),
+        ("grpc-trace-bin", b"\n"),
+    ];
+    assert_eq!(shown, expected);
+    assert_eq!(request.deadline, Some(now + Duration::from_secs(1)));
+    let response = Response::ok(text("x")).with_headers(request.headers.clone());
+    side.core.respond(call, response);
+    let answer = side.transmit(now);
+    assert!(
+        answer
+            .windows(6)
+            .any(|octets| octets == [0, 0, 0, 0, 1, b'x'])
+    );
+}
+
+#[test]
 fn floods_end_the_connection() {
     // PINGs whose answers are not read.
     let (mut side, now) = greeted();
@@ -273,6 +308,16 @@ fn make_calls(side: &mut Side, now: Instant) {
 
 /// An honest exchange: what the client sent and what the server sent.
 fn recorded(flavour: Flavour) -> (Vec<u8>, Vec<u8>) {
+    static REST: OnceLock<(Vec<u8>, Vec<u8>)> = OnceLock::new();
+    static GRPC: OnceLock<(Vec<u8>, Vec<u8>)> = OnceLock::new();
+    let place = match flavour {
+        Flavour::Rest => &REST,
+        Flavour::Grpc => &GRPC,
+    };
+    place.get_or_init(|| record(flavour)).clone()
+}
+
+fn record(flavour: Flavour) -> (Vec<u8>, Vec<u8>) {
     let mut pair = Pair::new(flavour);
     make_calls(&mut pair.client, pair.now);
     for _ in 0..10 {

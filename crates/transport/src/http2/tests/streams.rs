@@ -252,8 +252,10 @@ fn streams_that_are_not_consumed_leave_the_others_their_credit_when_they_end() {
 
 #[test]
 fn broken_framing_fails_the_call_and_not_the_connection() {
-    let mut config = Config::default();
-    config.max_message = 100;
+    let config = Config {
+        max_message: 100,
+        ..Config::default()
+    };
     for flavour in FLAVOURS {
         let mut pair = Pair::with(flavour, Config::default(), config.clone());
         let call = open(&mut pair);

@@ -137,8 +137,10 @@ fn many_long_bodies_at_once_do_not_lock_each_other() {
 #[test]
 fn a_message_that_is_too_long_is_refused_on_both_ends() {
     for flavour in FLAVOURS {
-        let mut server = Config::default();
-        server.max_message = 1000;
+        let server = Config {
+            max_message: 1000,
+            ..Config::default()
+        };
         let mut pair = Pair::with(flavour, Config::default(), server);
         pair.call(vec![0; 1000]);
         pair.run();
@@ -152,8 +154,10 @@ fn a_message_that_is_too_long_is_refused_on_both_ends() {
         assert!(pair.server.tells().is_empty());
         assert_eq!(pair.answered().status.code(), Code::ResourceExhausted);
 
-        let mut client = Config::default();
-        client.max_message = 10;
+        let client = Config {
+            max_message: 10,
+            ..Config::default()
+        };
         let mut pair = Pair::with(flavour, client, Config::default());
         let request = Request::new(CALL).with_body(vec![0; 11]);
         let error = pair.client.core.call(pair.now, request).unwrap_err();
@@ -292,8 +296,10 @@ fn headers_that_cannot_be_carried_are_refused_with_their_name() {
 #[test]
 fn more_headers_than_are_taken_are_refused() {
     for flavour in FLAVOURS {
-        let mut client = Config::default();
-        client.max_header_list = 1 << 20;
+        let client = Config {
+            max_header_list: 1 << 20,
+            ..Config::default()
+        };
         let mut pair = Pair::with(flavour, client, Config::default());
         let big = headers(&[("x-big", &[b'a'; 60_000])]);
         pair.client
