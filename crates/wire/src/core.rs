@@ -207,6 +207,7 @@ pub trait Core {
     fn cancel(&mut self, call: CallId, code: Code);
 
     /// The application took this many octets of stream messages: the peer may send as many more.
+    /// Several messages may be told at once; an empty one is told too, as 0.
     fn consumed(&mut self, call: CallId, octets: usize);
 
     /// Takes no more calls; those in flight go on. Once [`in_flight`](Self::in_flight) is 0 and

@@ -264,13 +264,13 @@ impl Connection {
             }
             let call = self.calls.get(slot);
             let may_go = call.may_go();
-            let unfit = call
+            let fits = call
                 .front
                 .iter()
                 .chain(&call.rest)
                 .filter(|outgoing| !outgoing.begun)
-                .find_map(|outgoing| self.is_sendable(&outgoing.headers, &outgoing.body).err());
-            let Some(error) = unfit else {
+                .all(|outgoing| self.is_sendable(&outgoing.headers, &outgoing.body).is_ok());
+            if fits {
                 if writable {
                     let call = CallId::new(call.number);
                     self.tell(Output::Writable { call });
@@ -281,7 +281,14 @@ impl Connection {
                     self.unschedule(slot);
                 }
                 continue;
-            };
+            }
+            // A stream may be under way although this message of it cannot go.
+            let error = CallError::new(
+                ErrorKind::Unsendable,
+                Origin::Local,
+                call.may_have_executed(),
+                "a message is longer than the peer turned out to allow",
+            );
             if call.begun {
                 self.control.cancel(call.number, Code::Cancelled);
             }

@@ -146,3 +146,26 @@ fn a_message_that_waits_when_less_credit_becomes_known_goes_on_waiting() {
     pair.run();
     assert_eq!(outputs(&mut pair.server).len(), 1);
 }
+
+#[test]
+fn a_stream_whose_message_does_not_fit_fails_as_perhaps_executed() {
+    let small = Config::with(|config| config.max_message = 1000);
+    let mut pair = Pair::with(Config::default(), small);
+    let stream = pair.open();
+    pair.up().unwrap();
+    pair.client.send(stream, Body::from(vec![0; 1001])).unwrap();
+    pair.down().unwrap();
+    match pair.client.poll() {
+        Some(Output::Failed { error, .. }) => {
+            assert_eq!(error.kind(), ErrorKind::Unsendable);
+            assert!(error.may_have_executed());
+        }
+        other => panic!("{other:?}"),
+    }
+    pair.run();
+    let told = outputs(&mut pair.server);
+    assert!(matches!(
+        told[..],
+        [Output::Opened { .. }, Output::Cancelled { .. }]
+    ));
+}
