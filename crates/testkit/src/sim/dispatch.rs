@@ -146,6 +146,13 @@ impl World {
                     });
                 }
                 Output::Event(event) => {
+                    let Role::Server { service, .. } = &end.role else {
+                        panic!("a client's core told of an event");
+                    };
+                    if service.kind(&event.operation).is_none() {
+                        // Not known here, and nobody to tell.
+                        continue;
+                    }
                     self.serve(id, None, move |service, context| {
                         let event = service.event(context, event);
                         Box::pin(async move {

@@ -348,9 +348,26 @@ impl Link {
             match sent {
                 Ok(count) => state.outbox.advance(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => return self.die(state, error.to_string(), now),
+                Err(error) => return self.break_off(state, error.to_string(), now),
             }
         }
+    }
+
+    /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
+    /// for example, so that a call it did not take is known to be refused and not lost.
+    fn break_off(&self, state: &mut State, why: String, now: Instant) {
+        if state.led {
+            // The thread that reads for all hears it, and finds the end.
+            return;
+        }
+        let mut buffer = state.take_buffer();
+        if matches!(self.socket.receive_now(&mut buffer), Ok(1..)) {
+            // The connection ends either way.
+            let _fault = state.core.handle_event(now, Input::Octets(&mut buffer));
+        }
+        state.buffers.give(buffer);
+        state.take_outputs();
+        self.die(state, why, now);
     }
 
     fn die(&self, state: &mut State, why: String, now: Instant) {

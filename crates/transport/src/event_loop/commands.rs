@@ -78,12 +78,17 @@ impl EventLoop {
             } => self.open(channel, request, stream),
             Command::StreamSend { stream, message } => {
                 let octets = message.len().max(1);
-                let room = self.with_stream(&stream, |core, call| {
-                    // The call's end, if it has ended, is told by the receiving side.
-                    let _ended = core.send(call, message);
-                    core.room(call)
+                let sent = self.with_stream(&stream, |core, call| {
+                    let refused = core.send(call, message).err();
+                    (refused, core.room(call))
                 });
-                stream.applied(octets, room.flatten());
+                let (refused, room) = sent.unwrap_or((None, None));
+                stream.applied(octets, room);
+                // The end of a call that has ended is told by the receiving side. One that has not
+                // must not go on as if the message had been sent.
+                if let (Some(error), Some(_)) = (refused, room) {
+                    self.end_stream(&stream, Code::ResourceExhausted, error);
+                }
             }
             Command::StreamFinish { stream } => {
                 self.with_stream(&stream, |core, call| core.finish(call));
@@ -234,6 +239,13 @@ impl EventLoop {
     }
 
     fn cancel_stream(&mut self, stream: &Arc<StreamShared>, code: Code) {
+        let context = "the call was given up";
+        let error = CallError::new(ErrorKind::Cancelled, Origin::Local, true, context);
+        self.end_stream(stream, code, error);
+    }
+
+    /// Gives a stream up: the peer is told `code`, this side `error`.
+    fn end_stream(&mut self, stream: &Arc<StreamShared>, code: Code, error: CallError) {
         let Some((key, call)) = stream.at() else {
             return;
         };
@@ -241,8 +253,6 @@ impl EventLoop {
             return;
         };
         if connection.role.streams().remove(&call).is_some() {
-            let context = "the call was given up";
-            let error = CallError::new(ErrorKind::Cancelled, Origin::Local, true, context);
             stream.end(Err(error), true);
             if let Some(core) = &mut connection.core {
                 core.cancel(call, code);

@@ -9,7 +9,7 @@ use super::stream::{Side, StreamShared, ends};
 use super::tasks::{Progress, Work};
 use super::{Due, EventLoop, Phase, Timer, source};
 use bytes::BytesMut;
-use corewire_message::{CallContext, Code, Headers, Peer, Response};
+use corewire_message::{CallContext, Code, Event, Headers, Peer, Response};
 use corewire_sys::{Interest, Readiness, Token};
 use corewire_wire::{CallId, Input, Output};
 use std::cmp::Reverse;
@@ -37,7 +37,10 @@ impl EventLoop {
             let Some(Some(accepting)) = self.listeners.get(listener) else {
                 return;
             };
-            let socket = match accepting.socket.accept() {
+            let Some(socket) = &accepting.socket else {
+                return;
+            };
+            let socket = match socket.accept() {
                 Ok(socket) => socket,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // Out of descriptors or memory: those that are open go on.
@@ -74,7 +77,9 @@ impl EventLoop {
             return;
         };
         // Out of the set, or a loop without descriptors would spin.
-        let _already_out = self.epoll.remove(accepting.socket.as_fd());
+        if let Some(socket) = &accepting.socket {
+            let _already_out = self.epoll.remove(socket.as_fd());
+        }
         let at = self.now + ACCEPT_AGAIN_AFTER;
         self.timers.push(Reverse(Timer {
             at,
@@ -83,13 +88,13 @@ impl EventLoop {
     }
 
     pub(super) fn resume_accepting(&mut self, listener: usize) {
-        if self.phase == Phase::Running
-            && let Some(Some(accepting)) = self.listeners.get(listener)
+        if let Some(Some(accepting)) = self.listeners.get(listener)
+            && let Some(socket) = &accepting.socket
         {
             let token = Token(u64::from(source::LISTENER) << 56 | listener as u64);
             if self
                 .epoll
-                .add(accepting.socket.as_fd(), token, Interest::Read)
+                .add(socket.as_fd(), token, Interest::Read)
                 .is_err()
             {
                 self.pause_accepting(listener);
@@ -155,11 +160,15 @@ impl EventLoop {
         };
         let mut told_no = None;
         let listeners = &self.listeners;
+        let draining = matches!(self.phase, Phase::Draining { .. });
         let received = connection.receive(&mut self.buffers, |connection, buffer| {
             if connection.core.is_none() {
                 told_no = tell_protocol(connection, listeners, buffer, now);
                 if told_no.is_some() {
                     return Err(String::new());
+                }
+                if let Some(core) = connection.core.as_mut().filter(|_| draining) {
+                    core.drain();
                 }
             }
             match &mut connection.core {
@@ -188,6 +197,26 @@ impl EventLoop {
             }
             Received::End(why) => self.close(key, why),
         }
+    }
+
+    /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
+    /// for example, so that a call it did not take is known to be refused and not lost.
+    pub(super) fn hear_out(&mut self, key: Key) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        // The connection ends either way.
+        let _end = connection.receive(
+            &mut self.buffers,
+            |connection, buffer| match &mut connection.core {
+                Some(core) => core
+                    .handle_event(now, Input::Octets(buffer))
+                    .map_err(|fault| fault.to_string()),
+                None => Err(String::new()),
+            },
+        );
+        self.do_outputs(key);
     }
 
     /// Ends a connection that speaks nothing that is spoken here.
@@ -244,7 +273,7 @@ impl EventLoop {
                 Output::Request { call, request } => {
                     self.begin(key, Some(call), Work::Call(request));
                 }
-                Output::Event(event) => self.begin(key, None, Work::Event(event)),
+                Output::Event(event) => self.begin_event(key, event),
                 Output::Opened { call, request } => {
                     let room = connection.core.as_ref().and_then(|core| core.room(call));
                     let stream = StreamShared::new(
@@ -291,6 +320,17 @@ impl EventLoop {
                 }
                 Output::Draining => self.retire(key),
             }
+        }
+    }
+
+    /// Hands an event on, unless its service does not know it: there is nobody to tell.
+    fn begin_event(&mut self, key: Key, event: Event) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && let Role::Server { service, .. } = connection.role
+            && let Some(Some(accepting)) = self.listeners.get(service)
+            && (accepting.kind_of)(&event.operation).is_some()
+        {
+            self.begin(key, None, Work::Event(event));
         }
     }
 
@@ -477,11 +517,20 @@ impl EventLoop {
         if self.phase != Phase::Running {
             return;
         }
-        self.phase = Phase::Draining(until);
+        self.phase = Phase::Draining {
+            since: self.now,
+            until,
+        };
         // Their places stay: services are numbered alike.
-        for accepting in self.listeners.iter_mut().flatten() {
-            // Takes it out of the set; the socket closes with the loop.
-            let _already_out = self.epoll.remove(accepting.socket.as_fd());
+        for listener in 0..self.listeners.len() {
+            // Those who have come already are told, not cut off.
+            self.accept(listener);
+            let Some(accepting) = &mut self.listeners[listener] else {
+                continue;
+            };
+            // Closed, so that whoever connects from now on is refused and may go elsewhere: a
+            // socket that only stopped accepting would let them wait until the loop ends.
+            accepting.socket = None;
         }
         for key in self.connections.keys() {
             if let Some(core) = self

@@ -64,7 +64,8 @@ impl ServerCounters {
 
 /// A listening socket of a loop and what its connections get.
 pub(crate) struct Accepting {
-    pub(crate) socket: Listener,
+    /// `None` once the loop drains: who connects then is refused by the kernel.
+    pub(crate) socket: Option<Listener>,
     pub(crate) kind_of: KindOf,
     pub(crate) options: Arc<ServerOptions>,
     pub(crate) counters: Arc<ServerCounters>,

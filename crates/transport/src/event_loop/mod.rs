@@ -55,6 +55,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use tasks::Tasks;
 
+/// How long a loop that drains waits for the first octets of connections that came in just before:
+/// whoever has sent a call already is told that it was refused, instead of being cut off.
+const UNDECIDED_GRACE: Duration = Duration::from_millis(100);
+
 /// What an epoll token stands for: its top octet.
 mod source {
     pub(super) const WAKE: u8 = 0;
@@ -89,7 +93,10 @@ pub struct EventLoop {
 enum Phase {
     Running,
     /// Ends when nothing is in flight, at the latest then.
-    Draining(Instant),
+    Draining {
+        since: Instant,
+        until: Instant,
+    },
     Ended,
 }
 
@@ -204,7 +211,7 @@ impl EventLoop {
         // A listener and its service have the same number.
         self.services.push(tasks);
         self.listeners.push(Some(Accepting {
-            socket,
+            socket: Some(socket),
             kind_of,
             options,
             counters,
@@ -310,7 +317,15 @@ impl EventLoop {
     fn next_due(&self) -> Option<Instant> {
         let timer = self.timers.peek().map(|Reverse(timer)| timer.at);
         match self.phase {
-            Phase::Draining(until) => Some(timer.map_or(until, |at| at.min(until))),
+            Phase::Draining { since, until } => {
+                let grace = since + UNDECIDED_GRACE;
+                let until = if self.now < grace {
+                    until.min(grace)
+                } else {
+                    until
+                };
+                Some(timer.map_or(until, |at| at.min(until)))
+            }
             _ => timer,
         }
     }
@@ -393,6 +408,7 @@ impl EventLoop {
             return;
         };
         if let Err(error) = connection.flush(now) {
+            self.hear_out(key);
             self.close(key, Some(error.to_string()));
             return;
         }
@@ -420,9 +436,10 @@ impl EventLoop {
     }
 
     fn end_when_drained(&mut self) {
-        let Phase::Draining(until) = self.phase else {
+        let Phase::Draining { since, until } = self.phase else {
             return;
         };
+        let undecided_are_idle = self.now >= since + UNDECIDED_GRACE;
         let mut left = 0;
         for key in self.connections.keys() {
             let Some(connection) = self.connections.get_mut(key) else {
@@ -431,7 +448,7 @@ impl EventLoop {
             let idle = connection
                 .core
                 .as_ref()
-                .is_none_or(|core| core.in_flight() == 0)
+                .map_or(undecided_are_idle, |core| core.in_flight() == 0)
                 && connection.outbox.is_empty();
             if idle && connection.state != State::Closing {
                 connection.state = State::Closing;
