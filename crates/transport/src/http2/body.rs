@@ -1,9 +1,12 @@
 //! Unary bodies that come in pieces, and the memory short ones share.
 
 use bytes::{Bytes, BytesMut};
+use std::collections::VecDeque;
 
 /// The size of one piece of shared memory, octets.
 const ARENA: usize = 64 << 10;
+/// Used-up pieces that are looked at again.
+const KEPT_PIECES: usize = 4;
 /// Octets from which a body gets memory of its own.
 const OWN_FROM: usize = 8 << 10;
 /// The most that an announced length alone makes us reserve, octets.
@@ -12,28 +15,55 @@ const RESERVE_AT_MOST: usize = 256 << 10;
 /// Memory that short-lived small things share: header blocks and short bodies. When all of a
 /// piece are gone it is used again, so a steady flow of calls allocates nothing.
 #[derive(Debug, Default)]
-pub(super) struct Arena(BytesMut);
+pub(super) struct Arena {
+    /// The piece in use; the block being built stands at its front.
+    current: BytesMut,
+    /// Pieces that were used up. The one used up first comes first.
+    used: VecDeque<BytesMut>,
+}
 
 impl Arena {
-    /// The block being built.
-    pub(super) fn block(&mut self) -> &mut BytesMut {
-        if self.0.capacity() == 0 {
-            self.0.reserve(ARENA);
+    /// Adds octets to the block being built.
+    pub(super) fn put(&mut self, octets: &[u8]) {
+        if self.current.capacity() - self.current.len() < octets.len() {
+            self.make_room(octets.len());
         }
-        &mut self.0
+        self.current.extend_from_slice(octets);
     }
 
     /// The block that was built.
     pub(super) fn take(&mut self) -> Bytes {
-        if self.0.is_empty() {
+        if self.current.is_empty() {
             return Bytes::new();
         }
-        self.0.split().freeze()
+        self.current.split().freeze()
     }
 
     fn copy(&mut self, octets: &[u8]) -> Bytes {
-        self.block().extend_from_slice(octets);
+        self.put(octets);
         self.take()
+    }
+
+    fn make_room(&mut self, more: usize) {
+        if self.current.try_reclaim(more) {
+            return;
+        }
+        // A whole piece is asked for: the end of a used one would not last.
+        let needed = (self.current.len() + more).max(ARENA);
+        let free = self
+            .used
+            .iter_mut()
+            .position(|piece| piece.try_reclaim(needed));
+        let mut next = free
+            .and_then(|place| self.used.remove(place))
+            .unwrap_or_else(|| BytesMut::with_capacity(needed));
+        next.extend_from_slice(&self.current);
+        let mut full = std::mem::replace(&mut self.current, next);
+        full.clear();
+        if self.used.len() == KEPT_PIECES {
+            self.used.pop_front();
+        }
+        self.used.push_back(full);
     }
 }
 

@@ -31,6 +31,8 @@ impl Flavour {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
+    /// What a server answers; a call of another flavour is refused (415). Default: both.
+    pub flavours: Vec<Flavour>,
     /// What one stream may bring that was not consumed, octets; announced. Default 1 MiB.
     pub stream_window: u32,
     /// What all streams together may bring that was not consumed, octets; announced. Default
@@ -106,6 +108,7 @@ impl Default for Config {
     fn default() -> Self {
         let limits = Limits::default();
         Self {
+            flavours: vec![Flavour::Rest, Flavour::Grpc],
             stream_window: limits.stream_window,
             connection_window: limits.connection_window,
             max_concurrent_calls: limits.max_streams,

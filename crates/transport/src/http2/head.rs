@@ -6,7 +6,6 @@
 use super::body::Arena;
 use super::config::Flavour;
 use super::fields::{BinaryValues, FieldList};
-use bytes::{BufMut, BytesMut};
 use corewire_message::{Code, Headers, Priority};
 use corewire_sys::nghttp2::{Field, Fields};
 use corewire_wire::grpc;
@@ -108,13 +107,13 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
                 head.media = Media::of(value);
                 match head.media {
                     Media::Other if value != DEFAULT_MEDIA_TYPE.as_bytes() => {
-                        put(arena.block(), name, value);
+                        put(arena, name, value);
                     }
                     Media::Problem => problem_type = Some(value),
                     _ => {}
                 }
             }
-            b"corewire-content-type" => put(arena.block(), b"content-type", value),
+            b"corewire-content-type" => put(arena, b"content-type", value),
             b"content-length" => {
                 head.content_length = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
             }
@@ -133,24 +132,24 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
                 for value in value.split(|octet| *octet == b',') {
                     scratch.clear();
                     if grpc::read_binary(value.trim_ascii(), scratch) {
-                        put(arena.block(), name, scratch);
+                        put(arena, name, scratch);
                     } else {
                         head.is_broken = true;
                     }
                 }
             }
-            _ => put(arena.block(), name, value),
+            _ => put(arena, name, value),
         }
     }
     if let Some(value) = problem_type
         && !head.is_generated_problem()
     {
-        put(arena.block(), b"content-type", value);
+        put(arena, b"content-type", value);
     }
     if head.media != Media::Grpc
         && let Some(at) = head.path.iter().position(|octet| *octet == b'?')
     {
-        put(arena.block(), QUERY.as_bytes(), &head.path[at + 1..]);
+        put(arena, QUERY.as_bytes(), &head.path[at + 1..]);
         head.path = &head.path[..at];
     }
     // Names were checked by the HTTP/2 session; those too long never got here.
@@ -170,15 +169,15 @@ impl Head<'_> {
 }
 
 /// Appends one entry of a [`Headers`] block.
-fn put(block: &mut BytesMut, name: &[u8], value: &[u8]) {
+fn put(block: &mut Arena, name: &[u8], value: &[u8]) {
     let Ok(name_len) = u8::try_from(name.len()) else {
         return;
     };
-    block.put_u8(name_len);
     // A header section is far shorter than 2^24 octets (`Config::max_header_list`).
-    block.put_uint_le(value.len() as u64, 3);
-    block.put_slice(name);
-    block.put_slice(value);
+    let [v0, v1, v2, ..] = value.len().to_le_bytes();
+    block.put(&[name_len, v0, v1, v2]);
+    block.put(name);
+    block.put(value);
 }
 
 /// Why these headers cannot be sent.

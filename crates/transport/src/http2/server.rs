@@ -72,6 +72,12 @@ impl Connection {
                 Code::ResourceExhausted,
                 "the headers are longer than is taken here",
             ))
+        } else if !self.config.flavours.contains(&call.flavour) {
+            Err(Refusal::new(
+                415,
+                Code::Unimplemented,
+                "this flavour of HTTP/2 is not spoken here",
+            ))
         } else {
             accept(&head, &mut self.operations, &self.end)
         };
