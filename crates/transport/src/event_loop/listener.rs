@@ -111,7 +111,7 @@ impl Accepting {
                 (false, _) => FirstOctets::Unknown,
                 (true, false) => FirstOctets::Undecided,
                 (true, true) => FirstOctets::Speaks(Box::new(http2::Connection::server(
-                    self.options.http2.clone(),
+                    self.http2_config(),
                     Arc::clone(&self.kind_of),
                     now,
                 ))),
@@ -122,6 +122,19 @@ impl Accepting {
         } else {
             FirstOctets::Unknown
         }
+    }
+
+    /// The settings of HTTP/2 with what is not spoken on this port taken out.
+    fn http2_config(&self) -> http2::Config {
+        let mut config = self.options.http2.clone();
+        config.flavours.retain(|flavour| {
+            let protocol = match flavour {
+                http2::Flavour::Grpc => Protocol::Grpc,
+                http2::Flavour::Rest => Protocol::Rest,
+            };
+            self.options.protocols.contains(&protocol)
+        });
+        config
     }
 }
 
