@@ -13,8 +13,12 @@ use corewire_message::{CallError, Response};
 use corewire_transport::{Client, Endpoint, EventLoop, LoopHandle};
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_void};
+use std::future::Future;
+use std::pin::pin;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Waker};
+use std::time::Instant;
 
 /// An event loop: drives the connections of asynchronous channels on the thread that runs it. One
 /// thread runs it at a time; which one may change between runs.
@@ -52,7 +56,10 @@ impl corewire_loop {
 
 /// An asynchronous connection to one service, driven by an event loop. Any number of threads may
 /// use it at once. Connects at its first call, and anew at the next after it was lost.
-pub struct corewire_async_channel(Client);
+pub struct corewire_async_channel {
+    client: Client,
+    loop_: LoopHandle,
+}
 
 /// Told how an asynchronous call ended, exactly once: either `response` or `error` is not NULL, as
 /// for corewire_call, and is owned by the callback. Runs on the thread that runs the loop, inside
@@ -193,13 +200,10 @@ pub unsafe extern "C" fn corewire_loop_connect(
         // SAFETY: null or filled by the init function, says the header.
         let options = unsafe { client_options(options) }?;
         let client = referent.handle.connect(endpoint, options);
+        let loop_ = referent.handle.clone();
+        let made = corewire_async_channel { client, loop_ };
         // SAFETY: not null, and writable, says the header.
-        unsafe {
-            put(
-                channel,
-                Box::into_raw(Box::new(corewire_async_channel(client))),
-            )
-        };
+        unsafe { put(channel, Box::into_raw(Box::new(made))) };
         Ok(())
     };
     // SAFETY: null or writable, says the header.
@@ -222,6 +226,7 @@ pub unsafe extern "C" fn corewire_async_channel_free(channel: *mut corewire_asyn
 struct CallbackOf {
     function: unsafe extern "C" fn(*mut c_void, *mut corewire_response, *mut corewire_error),
     user: *mut c_void,
+    loop_: LoopHandle,
 }
 
 // SAFETY: the header says that callbacks run on the thread of the loop, whichever called; what
@@ -230,6 +235,9 @@ unsafe impl Send for CallbackOf {}
 
 impl CallbackOf {
     fn complete(self, result: Result<Response, CallError>) {
+        if result.is_err() {
+            end_wait(&self.loop_);
+        }
         let (response, error) = match answer(result) {
             Ok(answer) => (corewire_response::give(answer), ptr::null_mut()),
             Err(fault) => (ptr::null_mut(), Box::into_raw(fault)),
@@ -237,6 +245,14 @@ impl CallbackOf {
         // SAFETY: the program's function, which keeps the header's contract for callbacks.
         callback(|| unsafe { (self.function)(self.user, response, error) });
     }
+}
+
+/// Lets the loop's current or next turn not wait. A call that cannot be sent fails in a turn before
+/// its wait, and who runs the loop until that call has ended must learn of it.
+fn end_wait(handle: &LoopHandle) {
+    let due = pin!(handle.sleep_until(Instant::now()));
+    // The first poll asks the loop for a time that has come; nobody awaits it.
+    let _asked = due.poll(&mut Context::from_waker(Waker::noop()));
 }
 
 /// Calls an operation; `on_end` is told how it ended, with `user` as it is. Body and options as
@@ -261,9 +277,14 @@ pub unsafe extern "C" fn corewire_call_async(
         let function = on_end.ok_or_else(|| corewire_error::null("on_end"))?;
         // SAFETY: readable slices and settings, says the header.
         let request = unsafe { request(operation, body, body_count, options) }?;
-        let on_end = CallbackOf { function, user };
+        let loop_ = channel.loop_.clone();
+        let on_end = CallbackOf {
+            function,
+            user,
+            loop_,
+        };
         channel
-            .0
+            .client
             .call_then(request, move |result| on_end.complete(result));
         Ok(())
     };

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -415,6 +416,15 @@ static void calls_overlap(const char *endpoint) {
         CHECK(corewire_loop_run_once(ended.loop, 100000, NULL) == COREWIRE_OK);
     }
     CHECK(ended.errors == 1);
+    /* The next call fails before the wait of its turn, which must not wait then. */
+    CHECK(corewire_call_async(lost, echo, &body, 1, NULL, on_answer, &ended, NULL) == COREWIRE_OK);
+    const time_t before = time(NULL);
+    CHECK(corewire_loop_run_once(ended.loop, COREWIRE_NO_TIMEOUT, NULL) == COREWIRE_OK);
+    CHECK(time(NULL) - before < 3);
+    for (int i = 0; i < 1000 && ended.errors < 2; ++i) {
+        CHECK(corewire_loop_run_once(ended.loop, 100000, NULL) == COREWIRE_OK);
+    }
+    CHECK(ended.errors == 2);
     corewire_async_channel_free(lost);
 
     pthread_t thread;
@@ -425,7 +435,7 @@ static void calls_overlap(const char *endpoint) {
     /* After its end a call is told at once. */
     CHECK(corewire_call_async(channel, echo, &body, 1, NULL, on_answer, &ended, NULL) ==
           COREWIRE_OK);
-    CHECK(ended.errors == 2);
+    CHECK(ended.errors == 3);
     corewire_async_channel_free(channel);
     corewire_loop_free(ended.loop);
     corewire_operation_free(echo);
