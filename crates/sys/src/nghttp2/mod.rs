@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod field;
 mod limits;
+mod open;
 mod outgoing;
 mod session;
 mod stream_map;

@@ -50,6 +50,8 @@ pub(super) struct Call {
     /// Server: until the request is handed over.
     pub(super) operation: Option<Operation>,
     pub(super) priority: Priority,
+    /// Server: octets that came behind the answer.
+    pub(super) dropped: usize,
     /// Server: the answer is asked for without its body.
     pub(super) is_head: bool,
     /// Server: the application knows it. Client: always.
@@ -88,6 +90,7 @@ impl Default for Call {
             sent_all: false,
             operation: None,
             priority: Priority::NORMAL,
+            dropped: 0,
             is_head: false,
             delivered: false,
             head_sent: false,

@@ -283,7 +283,7 @@ impl Connection {
             0
         };
         // A whole body stays counted until the application takes it; `remove` sees it empty.
-        let still_sending = !call.sent_all;
+        let still_sending = !call.sent_all || self.session.queued(stream) > 0;
         let Some(mut call) = self.remove(stream) else {
             return;
         };

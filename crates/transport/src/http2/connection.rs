@@ -6,9 +6,8 @@ use super::config::{Config, Flavour};
 use super::fields::BinaryValues;
 use super::keep_alive::KeepAlive;
 use super::operations::Operations;
-use super::sink::IntoOutbox;
 use corewire_message::Body;
-use corewire_sys::nghttp2::{self, ErrorCode, Event, INLINE_PIECE, Session, StreamMap};
+use corewire_sys::nghttp2::{self, ErrorCode, Event, INLINE_PIECE, Session, Sink, StreamMap};
 use corewire_wire::{CallId, Deadlines, Fault, KindOf, Outbox, Output, grpc};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -44,7 +43,7 @@ pub struct Connection {
     pub(super) gathered: usize,
     /// Streams of whole bodies that got octets in this turn.
     pub(super) touched: Vec<u32>,
-    /// Server: streams answered before their request ended.
+    /// Server: answered streams whose request shall not go on.
     pub(super) half_open: Vec<u32>,
     /// Streams whose owners were told that they have no room.
     pub(super) blocked: RefCell<Vec<u32>>,
@@ -279,8 +278,8 @@ impl Connection {
     }
 
     /// Lets the session write, and takes what it has to tell of that.
-    pub(super) fn write(&mut self, outbox: &mut Outbox) -> bool {
-        let wrote = match self.session.send(&mut IntoOutbox(outbox)) {
+    pub(super) fn write(&mut self, sink: &mut dyn Sink) -> bool {
+        let wrote = match self.session.send(sink) {
             Ok(wrote) => wrote,
             Err(error) => {
                 self.fail(error.text());
@@ -288,6 +287,9 @@ impl Connection {
             }
         };
         self.take_events(&[]);
+        if let Some(code) = self.session.terminated() {
+            self.fail(code.name());
+        }
         wrote
     }
 

@@ -73,9 +73,9 @@ impl Core for Connection {
         if outbox.budget() == 0 {
             return wrote;
         }
-        wrote |= self.write(outbox);
+        wrote |= self.write(&mut IntoOutbox(outbox));
         if !self.half_open.is_empty() && self.reset_half_open() {
-            wrote |= self.write(outbox);
+            wrote |= self.write(&mut IntoOutbox(outbox));
         }
         self.tell_writable();
         wrote
@@ -202,6 +202,8 @@ impl Core for Connection {
         match self.end {
             End::Client { .. } => self.last_word(),
             End::Server { .. } => {
+                let answered = self.calls.iter().filter(|(_, call)| call.answered);
+                self.half_open.extend(answered.map(|(stream, _)| *stream));
                 self.session.shutdown_notice();
                 self.session.ping();
                 let until = self.now.checked_add(self.config.drain_notice);
@@ -268,14 +270,8 @@ impl Connection {
     /// learn that it is the reason why it gives the connection up.
     fn write_few_frames(&mut self) {
         let mut carried = std::mem::take(&mut self.carried);
-        if let Err(error) = self.session.send(&mut Few(&mut carried)) {
-            self.fail(error.text());
-        }
+        self.write(&mut Few(&mut carried));
         self.carried = carried;
-        self.take_events(&[]);
-        if let Some(code) = self.session.terminated() {
-            self.fail(code.name());
-        }
     }
 
     fn connection_lost(&mut self) {

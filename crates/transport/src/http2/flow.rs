@@ -14,6 +14,9 @@ use corewire_sys::nghttp2::Session;
 use corewire_wire::grpc::{self, FramingFault, PREFIX_OCTETS};
 use corewire_wire::{CallId, Output};
 
+/// Octets behind an answer that are dropped before the peer is asked to stop.
+const DROP_AT_MOST: usize = 64 << 10;
+
 impl Connection {
     /// Octets of a body came.
     pub(super) fn body_octets(&mut self, stream: u32, octets: &[u8]) {
@@ -23,7 +26,14 @@ impl Connection {
         };
         call.unreturned += octets.len();
         match &mut call.receiving {
-            Receiving::Nothing => give_back(&mut self.session, call, stream, octets.len()),
+            Receiving::Nothing => {
+                give_back(&mut self.session, call, stream, octets.len());
+                let before = call.dropped;
+                call.dropped = before.saturating_add(octets.len());
+                if call.answered && before <= DROP_AT_MOST && call.dropped > DROP_AT_MOST {
+                    self.half_open.push(stream);
+                }
+            }
             Receiving::Whole(gathered) => {
                 gathered.put(octets, call.content_length, &mut self.arena);
                 self.gathered += octets.len();

@@ -1,7 +1,7 @@
 //! HTTP/2: REST and gRPC as two flavours of one sans-IO connection.
 //!
 //! ```text
-//!   octets -> nghttp2 session -> events -> client.rs / server.rs -> messages
+//!   octets -> nghttp2 session -> events -> client.rs / server.rs, answer.rs -> messages
 //!                                           |            |
 //!                                       head.rs (header sections, both ways)
 //!                                       body.rs (unary bodies), grpc::Deframer (messages)
@@ -12,6 +12,7 @@
 //! type. What stands in which header is documented in `docs/http2.md`; the tables are
 //! [`corewire_wire::mapping`].
 
+mod answer;
 mod body;
 mod call;
 mod client;

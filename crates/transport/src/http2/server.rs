@@ -1,26 +1,22 @@
-//! The answering end: requests in, answers out.
+//! The answering end: requests in.
 
 use super::body::Gathered;
 use super::call::{Call, Receiving};
 use super::config::Flavour;
-use super::connection::{Connection, End, Pending};
-use super::fields::FieldList;
+use super::connection::{Connection, Drain, End, Pending};
 use super::flow::only_message;
 use super::head::{self, Head, Media};
-use corewire_message::{
-    Body, CallKind, Code, Event, Headers, Operation, Request, Response, Status,
-};
-use corewire_sys::nghttp2::{ErrorCode, Field, HeadersKind};
+use corewire_message::{Body, CallKind, Code, Event, Operation, Request, Response, Status};
+use corewire_sys::nghttp2::{ErrorCode, HeadersKind};
 use corewire_wire::grpc::Deframer;
-use corewire_wire::mapping::problem::{self, Problem};
-use corewire_wire::mapping::{deadline, decimal, status};
+use corewire_wire::mapping::{deadline, status};
 use corewire_wire::{CallId, Output};
 use std::ops::Range;
 
 /// Why a request is answered before it is asked: a status, and what HTTP has its own word for.
-struct Refusal {
-    status: Status,
-    http_status: u16,
+pub(super) struct Refusal {
+    pub(super) status: Status,
+    pub(super) http_status: u16,
 }
 
 impl Refusal {
@@ -271,7 +267,7 @@ impl Connection {
 
     /// Marks a call as answered: nothing more goes out but what is queued, and what still comes is
     /// dropped.
-    fn mark_answered(&mut self, stream: u32) {
+    pub(super) fn mark_answered(&mut self, stream: u32) {
         self.stop_receiving(stream);
         let Some(call) = self.calls.get_mut(&stream) else {
             return;
@@ -281,7 +277,9 @@ impl Connection {
         if let Some(timer) = call.timer.take() {
             self.deadlines.remove(timer);
         }
-        if !call.received_all {
+        // gRPC clients expect to be told at once. Others mostly send a short rest, and some (curl
+        // 7.88) lose an answer that is followed by a reset.
+        if !call.received_all && (call.flavour == Flavour::Grpc || self.drain != Drain::No) {
             self.half_open.push(stream);
         }
     }

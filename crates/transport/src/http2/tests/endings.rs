@@ -4,7 +4,7 @@ use super::Pair;
 use super::pair::{CALL, FLAVOURS, STREAM, text};
 use crate::http2::{Config, Flavour};
 use corewire_message::{Code, ErrorKind, Origin, Request, Response};
-use corewire_sys::nghttp2::ErrorCode;
+use corewire_sys::nghttp2::{ErrorCode, Field};
 use corewire_wire::{CallId, Core, Output};
 use std::time::Duration;
 
@@ -497,5 +497,54 @@ fn an_answer_before_the_end_of_the_request_stops_it() {
         );
         assert_eq!(pair.client.core.backlog(), 0);
         assert_eq!(pair.client.core.session.queued_total(), 0);
+    }
+}
+
+#[test]
+fn a_short_rest_behind_an_answer_is_dropped_and_a_long_one_stopped() {
+    for (flavour, rest, is_reset) in [
+        (Flavour::Rest, 60_000, false),
+        (Flavour::Rest, 70_000, true),
+        (Flavour::Grpc, 0, true),
+    ] {
+        let config = Config {
+            max_message: 1000,
+            ..Config::default()
+        };
+        let mut pair = Pair::with(flavour, Config::default(), config);
+        pair.run();
+        let before = pair.server.transcript.len();
+        // As a client that does not stop by itself when the answer comes.
+        let fields: Vec<_> = [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":authority", "x"),
+            (":path", "/test.v1.Echo/Nothing"),
+            (
+                "content-type",
+                if flavour == Flavour::Grpc {
+                    "application/grpc"
+                } else {
+                    "a/b"
+                },
+            ),
+        ]
+        .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()))
+        .into();
+        let stream = pair.client.core.session.request(&fields, true).unwrap();
+        pair.run();
+        pair.client
+            .core
+            .session
+            .push(stream, &[], vec![0; rest].into());
+        pair.run();
+        let answer = &pair.server.transcript[before..];
+        let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+        let was_reset = answer.windows(reset.len()).any(|frame| frame == reset);
+        assert_eq!(was_reset, is_reset, "{flavour:?} {rest}");
+        assert_eq!(pair.server.core.in_flight(), usize::from(!is_reset));
+        pair.client.core.session.finish(stream);
+        pair.run();
+        assert_eq!(pair.server.core.in_flight(), 0);
     }
 }

@@ -1,0 +1,267 @@
+//! The answering end: answers out.
+
+use super::config::Flavour;
+use super::connection::Connection;
+use super::fields::FieldList;
+use super::head;
+use super::server::Refusal;
+use corewire_message::{CallKind, Code, Headers, Response, Status};
+use corewire_sys::nghttp2::Field;
+use corewire_wire::mapping::problem::{self, Problem};
+use corewire_wire::mapping::{decimal, status};
+
+const GRPC_OK: &[Field<'static>] = &[Field::fixed("grpc-status", "0")];
+const REST_OK: &[Field<'static>] = &[Field::fixed(head::STATUS, "0")];
+
+impl Connection {
+    pub(super) fn answer_event(&mut self, stream: u32) {
+        let Some(call) = self.calls.get(&stream) else {
+            return;
+        };
+        let flavour = call.flavour;
+        self.mark_answered(stream);
+        let answered = match flavour {
+            Flavour::Rest => self
+                .session
+                .answer(stream, &[Field::fixed(":status", "204")], false),
+            Flavour::Grpc => self.session.answer(
+                stream,
+                &[
+                    Field::fixed(":status", "200"),
+                    Field::fixed("content-type", head::GRPC_MEDIA_TYPE),
+                    Field::fixed("grpc-status", "0"),
+                ],
+                false,
+            ),
+        };
+        // It fails only when the stream is gone: nobody waits.
+        let _gone = answered;
+    }
+
+    /// Answers a request that no application sees.
+    pub(super) fn refuse(&mut self, stream: u32, refusal: &Refusal) {
+        let Some(call) = self.calls.get(&stream) else {
+            return;
+        };
+        let response = Response::failed(refusal.status.clone());
+        if call.flavour == Flavour::Rest && !call.head_sent {
+            self.answer_rest_whole(stream, response, refusal.http_status);
+        } else {
+            self.answer(stream, response);
+        }
+    }
+
+    /// Answers a unary call, or ends a stream.
+    pub(super) fn answer(&mut self, stream: u32, response: Response) {
+        let Some(call) = self.calls.get(&stream) else {
+            return;
+        };
+        if call.answered {
+            return;
+        }
+        let (flavour, kind, head_sent) = (call.flavour, call.kind, call.head_sent);
+        let response = self.carriable(response);
+        let is_ok = response.status.is_ok();
+        match (flavour, head_sent) {
+            (Flavour::Rest, false) if kind == CallKind::Unary || !is_ok => {
+                let http_status = status::http_status(response.status.code());
+                self.answer_rest_whole(stream, response, http_status);
+            }
+            (Flavour::Grpc, false) if !is_ok && response.body.is_empty() => {
+                self.answer_grpc_failed(stream, &response);
+            }
+            (Flavour::Grpc, false) if kind == CallKind::Unary => {
+                self.answer_grpc_whole(stream, response);
+            }
+            (_, false) => {
+                self.send_stream_head(stream);
+                self.end_stream(stream, flavour, response);
+            }
+            (_, true) => self.end_stream(stream, flavour, response),
+        }
+    }
+
+    /// The response, or another that says why it cannot be sent.
+    fn carriable(&self, response: Response) -> Response {
+        let why = head::unsendable(&response.headers, self.config.max_header_list);
+        let why = why.or_else(|| {
+            (response.body.len() > self.config.max_message)
+                .then(|| "the answer is longer than this connection sends".to_owned())
+        });
+        match why {
+            None => response,
+            Some(why) => Response::failed(Status::new(Code::Internal, why)),
+        }
+    }
+
+    /// The header section before a stream's first message.
+    pub(super) fn send_stream_head(&mut self, stream: u32) {
+        let Some(call) = self.calls.get_mut(&stream) else {
+            return;
+        };
+        call.head_sent = true;
+        let media_type = match call.flavour {
+            Flavour::Grpc => head::GRPC_MEDIA_TYPE,
+            Flavour::Rest => head::STREAM_MEDIA_TYPE,
+        };
+        let fields = [
+            Field::fixed(":status", "200"),
+            Field::fixed("content-type", media_type),
+        ];
+        // It fails only when the stream is gone: its close is told.
+        let _gone = self.session.answer(stream, &fields, true);
+    }
+
+    /// A body as the last message, then trailers.
+    fn end_stream(&mut self, stream: u32, flavour: Flavour, response: Response) {
+        self.mark_answered(stream);
+        if !response.body.is_empty() {
+            self.push_message(stream, response.body);
+        }
+        self.send_trailers(stream, flavour, &response.status, Some(&response.headers));
+    }
+
+    fn send_trailers(
+        &mut self,
+        stream: u32,
+        flavour: Flavour,
+        status: &Status,
+        headers: Option<&Headers>,
+    ) {
+        let none = Headers::new();
+        let headers = headers.unwrap_or(&none);
+        if status.is_ok() && status.message().is_empty() && headers.is_empty() {
+            let fields = match flavour {
+                Flavour::Grpc => GRPC_OK,
+                Flavour::Rest => REST_OK,
+            };
+            self.session.finish_with_fixed_trailers(stream, fields);
+            return;
+        }
+        let (code_name, message_name) = match flavour {
+            Flavour::Grpc => ("grpc-status", "grpc-message"),
+            Flavour::Rest => (head::STATUS, head::MESSAGE),
+        };
+        self.scratch.message.clear();
+        corewire_wire::grpc::write_message(status.message(), &mut self.scratch.message);
+        self.scratch.binary.encode(headers);
+        let mut list = FieldList::new();
+        list.push(Field::named(
+            code_name,
+            status::code_text(status.code()).as_bytes(),
+        ));
+        if !status.message().is_empty() {
+            list.push(Field::named(message_name, &self.scratch.message));
+        }
+        head::push_headers(&mut list, headers, &self.scratch.binary, flavour, false);
+        let fields = list.as_slice().iter().map(Field::parts);
+        // Lengths were checked when the headers were: see `carriable`.
+        let _checked = self.session.finish_with_trailers(stream, fields);
+    }
+
+    fn answer_grpc_failed(&mut self, stream: u32, response: &Response) {
+        self.mark_answered(stream);
+        let status = &response.status;
+        self.scratch.message.clear();
+        corewire_wire::grpc::write_message(status.message(), &mut self.scratch.message);
+        self.scratch.binary.encode(&response.headers);
+        let mut list = FieldList::new();
+        list.push(Field::fixed(":status", "200"));
+        list.push(Field::fixed("content-type", head::GRPC_MEDIA_TYPE));
+        list.push(Field::named(
+            "grpc-status",
+            status::code_text(status.code()).as_bytes(),
+        ));
+        if !status.message().is_empty() {
+            list.push(Field::named("grpc-message", &self.scratch.message));
+        }
+        head::push_headers(
+            &mut list,
+            &response.headers,
+            &self.scratch.binary,
+            Flavour::Grpc,
+            false,
+        );
+        let _gone = self.session.answer(stream, list.as_slice(), false);
+    }
+
+    fn answer_grpc_whole(&mut self, stream: u32, response: Response) {
+        self.mark_answered(stream);
+        self.scratch.binary.encode(&response.headers);
+        let mut list = FieldList::new();
+        list.push(Field::fixed(":status", "200"));
+        list.push(Field::fixed("content-type", head::GRPC_MEDIA_TYPE));
+        head::push_headers(
+            &mut list,
+            &response.headers,
+            &self.scratch.binary,
+            Flavour::Grpc,
+            false,
+        );
+        if self.session.answer(stream, list.as_slice(), true).is_err() {
+            return;
+        }
+        self.push_message(stream, response.body);
+        self.send_trailers(stream, Flavour::Grpc, &response.status, None);
+    }
+
+    fn answer_rest_whole(&mut self, stream: u32, response: Response, http_status: u16) {
+        let is_head = self.calls.get(&stream).is_some_and(|call| call.is_head);
+        self.mark_answered(stream);
+        let Response {
+            status,
+            headers,
+            mut body,
+        } = response;
+        let has_type = headers.get("content-type").is_some();
+        let generated = !status.is_ok() && body.is_empty() && !has_type;
+        if generated {
+            body = Problem::of(&status, http_status).to_json().into();
+        }
+        self.scratch.message.clear();
+        corewire_wire::grpc::write_message(status.message(), &mut self.scratch.message);
+        self.scratch.binary.encode(&headers);
+        let http_status_text = decimal::write(u64::from(http_status));
+        let length = decimal::write(body.len() as u64);
+        let mut list = FieldList::new();
+        list.push(Field::named(":status", http_status_text.as_bytes()));
+        if generated {
+            list.push(Field::fixed("content-type", problem::MEDIA_TYPE));
+        } else if !body.is_empty() && !has_type {
+            list.push(Field::fixed("content-type", head::DEFAULT_MEDIA_TYPE));
+        }
+        if http_status == 405 {
+            list.push(Field::fixed("allow", "POST, GET"));
+        }
+        if !status.is_ok() {
+            list.push(Field::named(
+                head::STATUS,
+                status::code_text(status.code()).as_bytes(),
+            ));
+        }
+        let is_plain = status.is_ok() && status.message().is_empty();
+        if !(generated || is_plain) {
+            list.push(Field::named(head::MESSAGE, &self.scratch.message));
+        }
+        if body.len() >= head::TELL_LENGTH_FROM {
+            list.push(Field::named("content-length", length.as_bytes()));
+        }
+        head::push_headers(
+            &mut list,
+            &headers,
+            &self.scratch.binary,
+            Flavour::Rest,
+            false,
+        );
+        let has_body = !body.is_empty() && !is_head;
+        if self
+            .session
+            .answer(stream, list.as_slice(), has_body)
+            .is_ok()
+            && has_body
+        {
+            self.push_body(stream, &body);
+            self.session.finish(stream);
+        }
+    }
+}
