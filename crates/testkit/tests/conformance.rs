@@ -23,11 +23,14 @@ macro_rules! blocking {
     };
 }
 
-/// Both ends in simulated time.
+/// Both ends in simulated time, over a network as it should be and one as it may be.
 macro_rules! simulated {
-    ($name:ident, $spoken:expr) => {
+    ($name:ident, $rough:ident, $spoken:expr) => {
         conformance_suite!($name, [everywhere, futures], || {
             Simulated::new($spoken, 1)
+        });
+        conformance_suite!($rough, [everywhere, futures], || {
+            Simulated::rough($spoken, 2)
         });
     };
 }
@@ -46,6 +49,14 @@ blocking!(grpc_unix_blocking, Grpc, Unix);
 blocking!(rest_tcp_blocking, Rest, Tcp);
 blocking!(rest_unix_blocking, Rest, Unix);
 
-simulated!(native_simulated, Spoken::Native);
-simulated!(grpc_simulated, Spoken::Http2(Flavour::Grpc));
-simulated!(rest_simulated, Spoken::Http2(Flavour::Rest));
+simulated!(native_simulated, native_simulated_rough, Spoken::Native);
+simulated!(
+    grpc_simulated,
+    grpc_simulated_rough,
+    Spoken::Http2(Flavour::Grpc)
+);
+simulated!(
+    rest_simulated,
+    rest_simulated_rough,
+    Spoken::Http2(Flavour::Rest)
+);

@@ -29,7 +29,10 @@ pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F:
     places.into_iter().filter_map(|place| place.1).collect()
 }
 
-/// Waits for whichever ends first and drops the other: `Ok` the first, `Err` the second.
+/// Waits for whichever ends first and drops the other.
+///
+/// # Errors
+/// The second's output, when that ended first.
 pub async fn either<A: Future, B: Future>(first: A, second: B) -> Result<A::Output, B::Output> {
     let mut first = pin!(first);
     let mut second = pin!(second);

@@ -4,10 +4,15 @@
 //! a [`Bench`]: a server with the suite's [`SuiteService`], a client of it, a clock. A transport
 //! joins with one line for each [`Fixture`]:
 //!
-//! ```ignore
-//! conformance_suite!(native_tcp_event_loop, [everywhere, futures, loops], || {
+//! ```
+//! use corewire_testkit::conformance::{Family, Sockets};
+//! use corewire_testkit::conformance_suite;
+//! use corewire_transport::Protocol;
+//!
+//! conformance_suite!(native_tcp_event_loop, [everywhere, futures, loops, sockets], || {
 //!     Sockets::event_loop(Protocol::Native, Family::Tcp)
 //! });
+//! # fn main() {}
 //! ```
 //!
 //! The groups: `everywhere` holds for every transport and driver, `futures` for callers that await,

@@ -3,14 +3,14 @@
 use super::bench::{Fixture, MAX_MESSAGE};
 use super::service::{Probe, SuiteService};
 use crate::clock::{BoxFuture, Clock};
-use crate::sim::{Network, NodeId, Sim};
+use crate::sim::{Chunks, Link, Network, NodeId, OnLoss, Sim};
 use corewire_message::Channel;
 use corewire_transport::{http2, native};
 use corewire_wire::{Core, KindOf};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What is spoken over the simulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,22 @@ impl Simulated {
             nowhere,
             probe,
         }
+    }
+
+    /// The same over a network that delays, loses and cuts to pieces.
+    #[must_use]
+    pub fn rough(spoken: Spoken, seed: u64) -> Self {
+        let fixture = Self::new(spoken, seed);
+        fixture.network.set_default_link(Link {
+            latency: Duration::from_micros(500),
+            jitter: Duration::from_millis(1),
+            loss: 0.01,
+            on_loss: OnLoss::Retransmit(Duration::from_millis(3)),
+            segment: 1460,
+            chunks: Chunks::UpTo(1000),
+            ..Link::default()
+        });
+        fixture
     }
 
     fn client(&self, to: NodeId, max_message: usize) -> Channel {

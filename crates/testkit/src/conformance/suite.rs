@@ -2,10 +2,14 @@
 
 /// Makes a module of tests: every promise of the groups named, each on a new fixture.
 ///
-/// ```ignore
+/// ```
+/// use corewire_testkit::conformance::{Simulated, Spoken};
+/// use corewire_testkit::conformance_suite;
+///
 /// conformance_suite!(native_simulated, [everywhere, futures], || {
 ///     Simulated::new(Spoken::Native, 1)
 /// });
+/// # fn main() {}
 /// ```
 #[macro_export]
 macro_rules! conformance_suite {
@@ -41,7 +45,7 @@ macro_rules! conformance_group {
                 a_stream_ends_when_its_deadline_passes, a_slow_call_does_not_hold_up_others,
                 a_passed_deadline_is_found_here_or_told_by_the_peer;
             events: events_arrive_in_order_and_once, events_carry_headers_and_priority,
-                a_large_event_arrives, an_unknown_event_does_no_harm;
+                a_large_event_arrives, more_events_than_the_peers_credit_arrive, an_unknown_event_does_no_harm;
             giving_up: cancelling_a_stream_reaches_the_service,
                 dropping_a_stream_reaches_the_service,
                 dropping_the_reading_end_reaches_the_service, a_service_that_gives_up_is_heard;

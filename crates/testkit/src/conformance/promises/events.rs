@@ -63,6 +63,21 @@ pub async fn a_large_event_arrives(bench: &Bench) {
     );
 }
 
+/// Events that are more than the peer's credit leave all the same, without a call after them.
+pub async fn more_events_than_the_peers_credit_arrive(bench: &Bench) {
+    const EVENTS: usize = 20;
+    let body = "x".repeat(1_000_000);
+    for _ in 0..EVENTS {
+        let event = Event::new(op::SINK, body.clone());
+        bench.client.send(event).await.unwrap();
+    }
+    bench
+        .until("all events are here", || {
+            bench.probe.events().len() == EVENTS
+        })
+        .await;
+}
+
 /// An event that nobody knows goes nowhere and does no harm.
 pub async fn an_unknown_event_does_no_harm(bench: &Bench) {
     bench
