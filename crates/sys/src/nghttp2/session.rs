@@ -372,18 +372,6 @@ impl Session {
         unsafe { ffi::nghttp2_session_get_outbound_queue_size(self.raw.as_ptr()) }
     }
 
-    /// Streams the peer lets this side have open at once.
-    #[must_use]
-    pub fn peer_max_streams(&self) -> u32 {
-        // SAFETY: the session is live; this only reads.
-        unsafe {
-            ffi::nghttp2_session_get_remote_settings(
-                self.raw.as_ptr(),
-                ffi::NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
-            )
-        }
-    }
-
     /// Whether octets are still wanted from the peer.
     #[must_use]
     pub fn wants_read(&self) -> bool {

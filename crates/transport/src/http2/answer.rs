@@ -83,15 +83,20 @@ impl Connection {
 
     /// The response, or another that says why it cannot be sent.
     fn carriable(&self, response: Response) -> Response {
-        let why = head::unsendable(&response.headers, self.config.max_header_list);
-        let why = why.or_else(|| {
-            (response.body.len() > self.config.max_message)
-                .then(|| "the answer is longer than this connection sends".to_owned())
-        });
-        match why {
-            None => response,
-            Some(why) => Response::failed(Status::new(Code::Internal, why)),
-        }
+        let length = response.body.len();
+        let why =
+            if let Some(why) = head::unsendable(&response.headers, self.config.max_header_list) {
+                Status::new(Code::Internal, why)
+            } else if length > self.config.max_message {
+                let why = "the answer is longer than this connection sends";
+                Status::new(Code::Internal, why)
+            } else if length > 0 && self.session.queued_total() + length > self.config.max_backlog {
+                let why = "too many octets wait for this peer";
+                Status::new(Code::ResourceExhausted, why)
+            } else {
+                return response;
+            };
+        Response::failed(why)
     }
 
     /// The header section before a stream's first message.

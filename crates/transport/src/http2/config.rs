@@ -53,8 +53,9 @@ pub struct Config {
     /// Octets that one stream may queue here at a time ([`corewire_wire::Core::room`] is at most
     /// this). Default 1 MiB.
     pub max_stream_backlog: usize,
-    /// Octets of bodies that may wait here for the peer's credit or the socket before calls and
-    /// events are refused as overloaded. Default 64 MiB.
+    /// Octets of bodies that may wait here for the peer's credit or the socket before calls, events
+    /// and messages are refused as overloaded, and answers replaced by a short one that says so.
+    /// Default 64 MiB.
     pub max_backlog: usize,
     /// Silence after which the peer is asked whether it lives; `None` never asks. Default 10 s.
     pub keep_alive_interval: Option<Duration>,
@@ -78,6 +79,14 @@ pub struct Config {
 }
 
 impl Config {
+    /// The defaults, changed.
+    #[must_use]
+    pub fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut config = Self::default();
+        change(&mut config);
+        config
+    }
+
     /// The defaults for a client that a blocking caller drives: it reads only while a call waits,
     /// so it asks for no sign of life.
     #[must_use]

@@ -156,6 +156,14 @@ impl Core for Connection {
         if message.len() > self.config.max_message {
             return Err(too_long(message.len(), self.config.max_message));
         }
+        if self.session.queued_total() + message.len() > self.config.max_backlog {
+            return Err(CallError::new(
+                ErrorKind::Overloaded,
+                Origin::Local,
+                false,
+                "too many octets wait for this peer",
+            ));
+        }
         if !known.head_sent {
             self.send_stream_head(stream);
         }

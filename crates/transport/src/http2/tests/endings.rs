@@ -548,3 +548,53 @@ fn a_short_rest_behind_an_answer_is_dropped_and_a_long_one_stopped() {
         assert_eq!(pair.server.core.in_flight(), 0);
     }
 }
+
+#[test]
+fn octets_that_nobody_takes_are_bounded() {
+    for flavour in FLAVOURS {
+        let client = Config {
+            stream_window: 1000,
+            ..Config::default()
+        };
+        let server = Config {
+            max_backlog: 1_000_000,
+            ..Config::default()
+        };
+        let mut pair = Pair::with(flavour, client, server);
+        let mut waiting = Vec::new();
+        for _ in 0..20 {
+            pair.client
+                .core
+                .open(pair.now, Request::new(STREAM))
+                .unwrap();
+            pair.run();
+            waiting.push(pair.asked().0);
+        }
+        let mut refused = 0;
+        for call in &waiting {
+            // Small messages that the client does not consume.
+            for _ in 0..1000 {
+                match pair.server.core.send(*call, vec![0; 400].into()) {
+                    Ok(()) => {}
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Overloaded);
+                        refused += 1;
+                        break;
+                    }
+                }
+            }
+            pair.run();
+            assert!(pair.server.core.session.queued_total() <= 1_000_000);
+        }
+        assert!(refused > 10);
+        pair.client.tells();
+        pair.call(text("x"));
+        pair.run();
+        let (call, _) = pair.asked();
+        pair.server
+            .core
+            .respond(call, Response::ok(vec![0; 100_000]));
+        pair.run();
+        assert_eq!(pair.answered().status.code(), Code::ResourceExhausted);
+    }
+}

@@ -3,6 +3,7 @@
 mod endings;
 mod malformed;
 mod pair;
+mod strangers;
 mod streams;
 mod unary;
 
