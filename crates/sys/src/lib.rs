@@ -9,9 +9,11 @@ mod listener;
 pub mod nghttp2;
 mod options;
 mod socket;
+mod timer;
 mod wake;
 
 pub use epoll::{Epoll, Interest, Readiness, Token};
 pub use listener::Listener;
 pub use socket::{Address, Socket};
+pub use timer::TimerFd;
 pub use wake::WakeFd;

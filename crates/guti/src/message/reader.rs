@@ -39,6 +39,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next field's number and value; `None` at the end of the message.
+    #[inline]
     pub(super) fn field(&mut self) -> Result<Option<(u32, Value<'a>)>, DecodeError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -76,20 +77,22 @@ impl<'a> Reader<'a> {
                     .map_err(|_| error(DecodeErrorKind::Truncated, at))?;
                 self.take(len).map(Value::Bytes)
             }
-            FIXED32 => self.take(4).map(|octets| {
-                Value::Fixed32(
-                    octets
-                        .iter()
-                        .rev()
-                        .fold(0, |word, &octet| word << 8 | u32::from(octet)),
-                )
-            }),
+            FIXED32 => match self.rest.split_first_chunk() {
+                Some((&octets, rest)) => {
+                    self.rest = rest;
+                    self.offset += octets.len();
+                    Ok(Value::Fixed32(u32::from_le_bytes(octets)))
+                }
+                None => Err(error(DecodeErrorKind::Truncated, self.offset)),
+            },
             _ => Err(error(DecodeErrorKind::WireType, tag_at)),
         }
     }
 
     /// Skips to the end of group `number`, with all that is in it. A loop with a stack of its own
     /// and not recursion: the depth is the sender's choice.
+    #[cold]
+    #[inline(never)]
     fn skip_group(&mut self, number: u32) -> Result<(), DecodeError> {
         let mut open = [0; MAX_GROUP_DEPTH];
         open[0] = number;
@@ -116,8 +119,20 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// At most ten octets of seven bits each, least significant first.
+    /// At most ten octets of seven bits each, least significant first; mostly one.
+    #[inline]
     fn varint(&mut self) -> Result<u64, DecodeError> {
+        if let Some((&octet, rest)) = self.rest.split_first()
+            && octet < 0x80
+        {
+            self.rest = rest;
+            self.offset += 1;
+            return Ok(u64::from(octet));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, DecodeError> {
         let at = self.offset;
         let mut value = 0;
         for (i, &octet) in self.rest.iter().take(10).enumerate() {

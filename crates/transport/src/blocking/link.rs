@@ -45,6 +45,8 @@ pub(crate) struct State {
     /// The socket's receive timeout as it is set.
     receive_timeout: Option<Duration>,
     used: Instant,
+    /// The time when the clock was last read: reading it costs as much as the rest of a turn.
+    now: Instant,
     /// Why nothing goes any more.
     dead: Option<String>,
     /// The peer takes no more calls.
@@ -87,6 +89,7 @@ impl Link {
             streams: HashMap::new(),
             receive_timeout: None,
             used: now,
+            now,
             dead: None,
             draining: false,
         };
@@ -112,6 +115,7 @@ impl Link {
             self.take_received(&mut state, buffer, received, now);
         }
         state.used = now;
+        state.now = now;
         state.dead.is_none() && !state.draining
     }
 
@@ -200,7 +204,7 @@ impl Link {
         } else {
             state = self.lead(state, due);
         }
-        let now = clock();
+        let now = state.now;
         if state.core.poll_timeout().is_some_and(|at| at <= now) {
             state.core.handle_timeout(now);
             if let Some(fault) = state.core.fault().map(ToString::to_string) {
@@ -227,6 +231,7 @@ impl Link {
             None => std::thread::park(),
         }
         let mut state = self.lock();
+        state.now = clock();
         state.followers.retain(|(_, thread)| thread.id() != id);
         state
     }
@@ -240,7 +245,7 @@ impl Link {
         state.led = true;
         let mut buffer = state.take_buffer();
         let writable = !state.outbox.is_empty();
-        let exact = writable || due.is_some_and(|at| at < clock() + EXACT_BELOW);
+        let exact = writable || due.is_some_and(|at| at < state.now + EXACT_BELOW);
         if !exact {
             self.bound_receive(&mut state, due);
         }
@@ -249,6 +254,7 @@ impl Link {
         let now = clock();
         let mut state = self.lock();
         state.led = false;
+        state.now = now;
         self.take_received(&mut state, buffer, received, now);
         state
     }
@@ -256,7 +262,7 @@ impl Link {
     /// Sees that a blocking receive ends in time, and not much earlier, without setting the
     /// socket's timeout anew for each call: three quarters of the time left serve many calls.
     fn bound_receive(&self, state: &mut State, due: Option<Instant>) {
-        let left = due.map(|at| at.saturating_duration_since(clock()));
+        let left = due.map(|at| at.saturating_duration_since(state.now));
         let fits = match (state.receive_timeout, left) {
             (Some(set), Some(left)) => set <= left && set >= left / 2,
             (None, None) => true,

@@ -40,7 +40,7 @@ use arena::{Arena, Key};
 use client::Channel;
 use connection::{Connection, State};
 use corewire_message::Service;
-use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, Token};
+use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, TimerFd, Token};
 use inbox::{Command, Shared, TaskRef};
 use listener::Accepting;
 use std::cmp::Reverse;
@@ -64,6 +64,7 @@ mod source {
     pub(super) const WAKE: u8 = 0;
     pub(super) const LISTENER: u8 = 1;
     pub(super) const CONNECTION: u8 = 2;
+    pub(super) const TIMER: u8 = 3;
 }
 
 /// An event loop. Runs on the thread that calls it; other threads reach it by its
@@ -79,6 +80,9 @@ pub struct EventLoop {
     /// Connections with something to write.
     dirty: Vec<Key>,
     timers: BinaryHeap<Reverse<Timer>>,
+    /// Wakes the loop at `armed`.
+    timer: TimerFd,
+    armed: Option<Instant>,
     commands: Vec<Command>,
     ready: Vec<TaskRef>,
     /// The time of this turn, read once after each wait.
@@ -149,6 +153,9 @@ impl EventLoop {
             Token(u64::from(source::WAKE) << 56),
             Interest::Read,
         )?;
+        let timer = TimerFd::new()?;
+        let token = Token(u64::from(source::TIMER) << 56);
+        epoll.add(timer.as_fd(), token, Interest::Read)?;
         let now = clock();
         Ok(Self {
             epoll,
@@ -160,6 +167,8 @@ impl EventLoop {
             buffers: ReadBuffers::default(),
             dirty: Vec::new(),
             timers: BinaryHeap::new(),
+            timer,
+            armed: None,
             commands: Vec::new(),
             ready: Vec::new(),
             now,
@@ -296,22 +305,29 @@ impl EventLoop {
     /// Waits for readiness; gives how much of it there is and sets the turn's time.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
         let polling = self.busy_poll > Duration::ZERO && self.now < self.active + self.busy_poll;
-        let due = self
-            .next_due()
-            .map(|at| at.saturating_duration_since(clock()));
-        let longest = match (timeout, due) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        self.arm()?;
         let ready = if polling || !self.shared.fall_asleep() {
             self.epoll.wait(Some(Duration::ZERO))
         } else {
-            let ready = self.epoll.wait(longest);
+            let ready = self.epoll.wait(timeout);
             self.shared.awake();
             ready
         };
         self.now = clock();
         ready
+    }
+
+    /// Sees that the kernel's timer wakes the loop for what is due first. It may be set earlier
+    /// than that, never later: then it wakes the loop once for nothing.
+    fn arm(&mut self) -> io::Result<()> {
+        let Some(due) = self.next_due() else {
+            return Ok(());
+        };
+        if self.armed.is_none_or(|at| due < at) {
+            self.timer.set(due.saturating_duration_since(clock()))?;
+            self.armed = Some(due);
+        }
+        Ok(())
     }
 
     fn next_due(&self) -> Option<Instant> {
@@ -333,6 +349,10 @@ impl EventLoop {
     fn do_readiness(&mut self, readiness: Readiness) {
         match (readiness.token.0 >> 56) as u8 {
             source::WAKE => self.shared.wake_fd().clear(),
+            source::TIMER => {
+                self.timer.clear();
+                self.armed = None;
+            }
             source::LISTENER => {
                 let listener = (readiness.token.0 & 0xffff_ffff) as usize;
                 self.accept(listener);
