@@ -39,8 +39,8 @@ impl corewire_slice {
             (false, length) if isize::try_from(length).is_err() => Err(corewire_error::misuse(
                 "a slice is longer than memory can be",
             )),
-            // SAFETY: not null, of a possible size, and the caller keeps the rest.
             (false, length) => {
+                // SAFETY: not null, of a possible size, and the caller keeps the rest.
                 Ok(unsafe { std::slice::from_raw_parts(self.data.cast::<u8>(), length) })
             }
         }

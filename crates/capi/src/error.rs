@@ -126,6 +126,7 @@ impl From<ErrorKind> for Kind {
 }
 
 /// Why something failed. Owned by whoever received it, who gives it to corewire_error_free.
+#[derive(Debug)]
 pub struct corewire_error {
     code: corewire_code,
     kind: Kind,
@@ -331,9 +332,7 @@ mod tests {
             assert_eq!(unsafe { CStr::from_ptr(name) }.to_str(), Ok(code.name()));
         }
         // SAFETY: a constant ended by NUL.
-        assert_eq!(
-            unsafe { CStr::from_ptr(corewire_code_name(99)) },
-            c"UNKNOWN"
-        );
+        let unknown = unsafe { CStr::from_ptr(corewire_code_name(99)) };
+        assert_eq!(unknown, c"UNKNOWN");
     }
 }

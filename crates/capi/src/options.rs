@@ -249,7 +249,6 @@ mod tests {
         longer.0.call_timeout_us = 7;
         longer.0.busy_poll_us = 9;
         longer.0.size = size_of::<Longer>();
-        let pointer = (&raw const longer).cast::<corewire_channel_options>();
         let settings = |size| {
             let mut cut = longer;
             cut.0.size = size;
@@ -262,6 +261,7 @@ mod tests {
         assert!(settings(0).is_err());
         assert!(settings(1 << 40).is_err());
         longer.1 = 1;
+        let pointer = (&raw const longer).cast();
         // SAFETY: as many octets are readable as the structure says.
         assert!(unsafe { read(pointer, corewire_channel_options::new()) }.is_err());
     }

@@ -162,6 +162,10 @@ impl Serving<'_> {
     /// The service's end, after which nothing is sent any more.
     fn take_end(&self) -> Option<Response> {
         let mut state = self.stream.lock();
+        if !state.queue.is_empty() {
+            // Another thread was quick: its messages go first.
+            return None;
+        }
         let end = state.end.take();
         state.gone |= end.is_some();
         end
@@ -171,7 +175,11 @@ impl Serving<'_> {
     fn flush(&mut self, cx: &mut Context<'_>) -> bool {
         loop {
             let Some(message) = self.stream.lock().queue.front().cloned() else {
-                break;
+                if self.tell_room() {
+                    // The handler may have sent more.
+                    continue;
+                }
+                return true;
             };
             let cost = message.len() + MESSAGE_COST;
             // Dropped while it waits, it has not sent the message (see its cancel safety).
@@ -191,16 +199,20 @@ impl Serving<'_> {
                 }
             }
         }
-        let tell = {
+    }
+
+    /// Tells a handler whose message was refused that there is room; whether there was one to tell.
+    fn tell_room(&mut self) -> bool {
+        let refused = {
             let mut state = self.stream.lock();
             std::mem::take(&mut state.refused) && !state.released
         };
-        if tell && let Some(on_room) = self.handler.on_room {
+        if refused && let Some(on_room) = self.handler.on_room {
             let stream = self.show();
             // SAFETY: the program's function, which keeps the header's contract for handlers.
             callback(|| unsafe { on_room(self.handler.user, stream) });
         }
-        true
+        refused
     }
 
     fn on_message(&mut self, message: Body) {

@@ -12,9 +12,9 @@ const SANITIZERS: [&str; 3] = [
     "-fno-omit-frame-pointer",
 ];
 
-/// The static library. Cargo does not build it for this test, because no Rust program could link
-/// it; so the test does, once, in Cargo's own folder.
-static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+/// Where the libraries are. Cargo does not build them for this test, because no Rust program could
+/// link them; so the test does, once, in Cargo's own folder.
+static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).expect("TARGET/debug/deps/test");
     let built = Command::new(env!("CARGO"))
@@ -29,7 +29,7 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
         .output()
         .unwrap();
     succeeded("cargo build", &built);
-    target.join("debug/libcorewire.a")
+    target.join("debug")
 });
 
 fn succeeded(what: &str, output: &Output) {
@@ -38,51 +38,81 @@ fn succeeded(what: &str, output: &Output) {
     assert!(output.status.success(), "{what}: {}\n{text}", output.status);
 }
 
-fn compile_and_run(compiler: &str, standard: &str, source: &str, extra: &[&str]) {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let out = tempfile::tempdir().unwrap();
-    let program = out.path().join("program");
-    let compiled = Command::new(compiler)
-        .args([standard, "-g", "-O1"])
-        .args(WARNINGS)
-        .args(extra)
-        .arg("-D_DEFAULT_SOURCE")
-        .arg("-I")
-        .arg(here.join("include"))
-        .arg("-I")
-        .arg(here.join("../guti/include"))
-        .arg(here.join("tests/c").join(source))
-        .arg(&*LIBRARY)
-        .args(["-lpthread", "-ldl", "-lm", "-o"])
-        .arg(&program)
-        .output()
-        .unwrap();
-    succeeded(source, &compiled);
-    // Bounded: a program that hangs fails the test.
-    let ran = Command::new("timeout")
-        .arg("120")
-        .arg(&program)
-        .output()
-        .unwrap();
-    succeeded(source, &ran);
+/// A program's source and what it is compiled with.
+struct Program {
+    compiler: &'static str,
+    standard: &'static str,
+    source: &'static str,
 }
+
+const C: Program = Program {
+    compiler: "cc",
+    standard: "-std=c11",
+    source: "face.c",
+};
+const CXX: Program = Program {
+    compiler: "c++",
+    standard: "-std=c++20",
+    source: "face.cpp",
+};
+
+impl Program {
+    fn compile_and_run(&self, flags: &[&str], library: &[&str]) {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let out = tempfile::tempdir().unwrap();
+        let program = out.path().join("program");
+        let compiled = Command::new(self.compiler)
+            .args([self.standard, "-g", "-O1", "-D_DEFAULT_SOURCE"])
+            .args(WARNINGS)
+            .args(flags)
+            .arg("-I")
+            .arg(here.join("include"))
+            .arg("-I")
+            .arg(here.join("../guti/include"))
+            .arg(here.join("tests/c").join(self.source))
+            .arg("-L")
+            .arg(&*LIBRARIES)
+            .args(library)
+            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(&program)
+            .output()
+            .unwrap();
+        succeeded(self.source, &compiled);
+        // Bounded: a program that hangs fails the test.
+        let ran = Command::new("timeout")
+            .arg("120")
+            .arg(&program)
+            .env("LD_LIBRARY_PATH", &*LIBRARIES)
+            .output()
+            .unwrap();
+        succeeded(self.source, &ran);
+    }
+}
+
+const STATIC: [&str; 1] = ["-l:libcorewire.a"];
+const SHARED: [&str; 1] = ["-lcorewire"];
 
 #[test]
 fn a_c11_program_uses_every_face() {
-    compile_and_run("cc", "-std=c11", "face.c", &[]);
+    C.compile_and_run(&[], &STATIC);
 }
 
 #[test]
 fn a_c11_program_is_clean_under_sanitizers() {
-    compile_and_run("cc", "-std=c11", "face.c", &SANITIZERS);
+    C.compile_and_run(&SANITIZERS, &STATIC);
+}
+
+#[test]
+fn a_c11_program_may_link_the_shared_library() {
+    C.compile_and_run(&[], &SHARED);
 }
 
 #[test]
 fn a_cxx20_program_uses_every_face() {
-    compile_and_run("c++", "-std=c++20", "face.cpp", &[]);
+    CXX.compile_and_run(&[], &STATIC);
 }
 
 #[test]
 fn a_cxx20_program_is_clean_under_sanitizers() {
-    compile_and_run("c++", "-std=c++20", "face.cpp", &SANITIZERS);
+    CXX.compile_and_run(&SANITIZERS, &STATIC);
 }

@@ -22,17 +22,15 @@ fn the_committed_header_is_what_the_sources_say() {
         std::fs::write(&path, &generated).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    let line = committed
+    let same = committed
         .lines()
         .zip(generated.lines())
-        .position(|(a, b)| a != b);
+        .take_while(|(a, b)| a == b)
+        .count();
     assert!(
         committed == generated,
-        "corewire.h is out of date (first at line {}): run {WRITE}=1 cargo test -p corewire-capi \
+        "corewire.h is out of date from line {}: run {WRITE}=1 cargo test -p corewire-capi \
          --test header and commit it",
-        line.map_or_else(
-            || committed.lines().count().min(generated.lines().count()),
-            |at| at
-        ) + 1
+        same + 1
     );
 }

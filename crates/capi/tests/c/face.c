@@ -31,6 +31,9 @@ static corewire_operation *operation(const char *name) {
 struct service {
     atomic_int events;
     atomic_int streams_ended;
+    /* How many messages on_flood has sent, and how often it was refused. */
+    int flooded;
+    int refused;
     /* A call that on_keep leaves unanswered. */
     _Atomic(corewire_incoming *) kept;
 };
@@ -139,6 +142,38 @@ static void on_refused_end(void *user, corewire_server_stream *stream, corewire_
     corewire_server_stream_finish(stream, COREWIRE_ABORTED, "not today", NULL, 0, NULL);
 }
 
+enum { FLOOD = 1000, FLOOD_OCTETS = 10000 };
+
+/* Sends far more than the caller reads at once, as far as it is allowed. */
+static void on_flood_room(void *user, corewire_server_stream *stream) {
+    static const char octets[FLOOD_OCTETS];
+    struct service *service = user;
+    while (service->flooded < FLOOD) {
+        const corewire_slice body = {octets, sizeof octets};
+        const corewire_code code = corewire_server_stream_send(stream, &body, 1, NULL);
+        if (code == COREWIRE_RESOURCE_EXHAUSTED) {
+            ++service->refused;
+            return;
+        }
+        CHECK(code == COREWIRE_OK);
+        ++service->flooded;
+    }
+    CHECK(corewire_server_stream_finish(stream, COREWIRE_OK, NULL, NULL, 0, NULL) == COREWIRE_OK);
+}
+
+static void on_flood(void *user, corewire_server_stream *stream, corewire_slice message) {
+    CHECK(is(message, "go"));
+    on_flood_room(user, stream);
+}
+
+/* The service ends that stream by itself: it is told nothing after that. */
+static void on_flood_end(void *user, corewire_server_stream *stream, corewire_code code) {
+    (void)user;
+    (void)stream;
+    fprintf(stderr, "an ended stream ended again: %s\n", corewire_code_name(code));
+    exit(1);
+}
+
 static corewire_server *start(struct service *service, char *endpoint, size_t size) {
     const corewire_handler handlers[] = {
         {.size = sizeof(corewire_handler), .operation = "test.Service/Echo", .on_call = on_echo},
@@ -164,6 +199,12 @@ static corewire_server *start(struct service *service, char *endpoint, size_t si
          .user = service,
          .on_message = on_message,
          .on_end = on_end},
+        {.size = sizeof(corewire_handler),
+         .operation = "test.Service/Flood",
+         .user = service,
+         .on_message = on_flood,
+         .on_end = on_flood_end,
+         .on_room = on_flood_room},
         {.size = sizeof(corewire_handler),
          .operation = "test.Service/RefusedStream",
          .on_message = on_message,
@@ -365,6 +406,26 @@ static void streams_go_both_ways(corewire_channel *channel, struct service *serv
     corewire_operation_free(name);
 }
 
+static void streams_hold_back(corewire_channel *channel, const struct service *service) {
+    corewire_operation *name = operation("test.Service/Flood");
+    const corewire_slice go = text("go");
+    corewire_stream *stream = NULL;
+    CHECK(corewire_stream_open(channel, name, &go, 1, NULL, &stream, NULL) == COREWIRE_OK);
+    usleep(50000);
+    corewire_slice message;
+    int received = 0;
+    for (; received <= FLOOD; ++received) {
+        CHECK(corewire_stream_receive(stream, &message, NULL) == COREWIRE_OK);
+        if (message.data == NULL) break;
+        CHECK(message.length == FLOOD_OCTETS);
+    }
+    CHECK(received == FLOOD);
+    /* The end was sent after the last message, and with it what the service counted. */
+    CHECK(service->refused > 0);
+    corewire_stream_free(stream);
+    corewire_operation_free(name);
+}
+
 struct ended {
     int answers;
     int errors;
@@ -491,7 +552,7 @@ static void gutis_are_allocated(void) {
 }
 
 int main(void) {
-    struct service service = {0, 0, NULL};
+    struct service service = {0};
     char endpoint[128];
     corewire_server *server = start(&service, endpoint, sizeof endpoint);
     corewire_channel_options options;
@@ -505,6 +566,7 @@ int main(void) {
     answers_may_come_later(channel);
     events_arrive(channel, &service);
     streams_go_both_ways(channel, &service);
+    streams_hold_back(channel, &service);
     calls_overlap(endpoint);
     mistakes_are_refused(channel);
     gutis_are_allocated();
