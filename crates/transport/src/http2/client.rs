@@ -51,6 +51,9 @@ impl Connection {
             .deadline
             .map(|deadline| self.deadlines.insert(deadline, stream));
         self.calls.insert(stream, call);
+        if is_event {
+            self.events.push(stream);
+        }
         match (flavour, is_stream) {
             (Flavour::Grpc, false) => {
                 self.push_message(stream, request.body);

@@ -37,6 +37,8 @@ pub struct Connection {
     pub(super) peer_drains: bool,
     pub(super) fault: Option<Fault>,
     pub(super) closed: bool,
+    /// Client: streams of events that are not wholly written.
+    pub(super) events: Vec<u32>,
     /// Octets received.
     pub(super) received: u64,
     /// Octets of whole bodies, and of messages longer than the window, that are held here.
@@ -145,6 +147,7 @@ impl Connection {
             peer_drains: false,
             fault: None,
             closed: false,
+            events: Vec::new(),
             received: 0,
             gathered: 0,
             touched: Vec::new(),
@@ -291,6 +294,15 @@ impl Connection {
             self.fail(code.name());
         }
         wrote
+    }
+
+    /// Client: forgets events that are written.
+    pub(super) fn forget_written_events(&mut self) {
+        let session = &self.session;
+        self.events.retain(|stream| {
+            self.calls.contains_key(stream)
+                && (*stream > session.last_request_sent() || session.queued(*stream) > 0)
+        });
     }
 
     /// Server: asks peers to stop sending what nobody will read (RFC 9113, 8.1), once the answer

@@ -77,6 +77,7 @@ impl Core for Connection {
         if !self.half_open.is_empty() && self.reset_half_open() {
             wrote |= self.write(&mut IntoOutbox(outbox));
         }
+        self.forget_written_events();
         self.tell_writable();
         wrote
     }
@@ -234,7 +235,9 @@ impl Core for Connection {
         } else {
             0
         };
-        waits + self.carried.len()
+        // An event that waits for the peer's credit or its leave to open a stream counts as one
+        // octet: enough for a blocking sender to go on reading, not to stop one from it.
+        waits + self.carried.len() + usize::from(!self.events.is_empty())
     }
 
     fn fault(&self) -> Option<&Fault> {

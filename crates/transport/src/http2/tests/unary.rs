@@ -261,6 +261,23 @@ fn events_are_delivered_and_their_answers_are_not() {
 }
 
 #[test]
+fn an_event_that_waits_for_credit_keeps_its_sender_reading() {
+    for flavour in FLAVOURS {
+        let mut pair = Pair::new(flavour);
+        // Before it knows the server's windows it has the 65,535 octets of RFC 9113.
+        let event = Event::new(CALL, vec![0; 100_000]);
+        pair.client.core.send_event(pair.now, event).unwrap();
+        let up = pair.client.transmit(pair.now);
+        assert!(up.len() < 70_000);
+        assert_eq!(pair.client.core.backlog(), 1);
+        pair.server.receive(pair.now, &up);
+        pair.run();
+        assert_eq!(pair.client.core.backlog(), 0);
+        assert!(matches!(pair.server.only(), Output::Event(_)));
+    }
+}
+
+#[test]
 fn headers_that_cannot_be_carried_are_refused_with_their_name() {
     for flavour in FLAVOURS {
         let mut pair = Pair::new(flavour);
