@@ -160,10 +160,6 @@ impl Link {
     }
 
     /// Waits for news of a unary call: its end (`Err`), or something else happened.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the guard goes back or the result goes out"
-    )]
     fn wait<'a>(
         &'a self,
         state: MutexGuard<'a, State>,

@@ -5,7 +5,7 @@ use super::{end, open};
 use corewire_message::{Caller, Code, ErrorKind, Request};
 use std::time::Duration;
 
-const SOON: Duration = Duration::from_millis(60);
+const SOON: Duration = Duration::from_millis(150);
 
 /// How late an end may be told on a busy machine.
 const LATE: Duration = Duration::from_millis(1500);
@@ -21,7 +21,8 @@ pub async fn a_call_ends_when_its_deadline_passes(bench: &Bench) {
         .unwrap_err();
     let took = bench.now() - start;
     assert_eq!(error.code(), Code::DeadlineExceeded);
-    assert!(error.may_have_executed());
+    // On a busy machine it may have been too late before it left.
+    assert!(error.may_have_executed() || bench.probe.started() == 0);
     assert!(
         took >= SOON,
         "ended after {took:?}, before its deadline of {SOON:?}"
@@ -39,9 +40,12 @@ pub async fn the_service_is_told_when_the_deadline_passes(bench: &Bench) {
         .await
         .unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
+    // Behind the call on the same connection: what came of it has begun.
+    bench.works().await;
+    assert!(bench.probe.started() == 1 || !error.may_have_executed());
     bench
         .until("the service's future is dropped", || {
-            bench.probe.dropped() == 1
+            bench.probe.dropped() == bench.probe.started()
         })
         .await;
 }

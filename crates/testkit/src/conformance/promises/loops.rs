@@ -48,4 +48,10 @@ pub async fn a_call_ends_with_its_loop(bench: &Bench) {
             .may_have_executed()
     );
     assert!(stream.outbound.send("two".to_owned()).await.is_err());
+    // The server sees its client go.
+    bench
+        .until("both services are told", || {
+            bench.probe.dropped() + bench.probe.cancelled() == 2
+        })
+        .await;
 }
