@@ -115,3 +115,42 @@ pub(crate) fn may_block() -> Result<(), Fault> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{corewire_error_free, corewire_error_kind, corewire_error_kind_of};
+
+    #[test]
+    fn a_panic_becomes_an_error() {
+        let mut error = std::ptr::null_mut();
+        // SAFETY: a place for a pointer.
+        let code = unsafe { reporting(&raw mut error, || panic!("caught")) };
+        assert_eq!(code, corewire_code::COREWIRE_INTERNAL);
+        // SAFETY: just made, and freed once.
+        unsafe {
+            let kind = corewire_error_kind_of(error);
+            assert_eq!(kind, corewire_error_kind::COREWIRE_ERROR_INTERNAL);
+            corewire_error_free(error);
+        }
+        assert_eq!(boundary(7, || panic!("caught")), 7);
+    }
+
+    #[test]
+    fn success_clears_the_place_for_an_error() {
+        let mut error = std::ptr::dangling_mut();
+        // SAFETY: a place for a pointer.
+        let code = unsafe { reporting(&raw mut error, || Ok(())) };
+        assert_eq!(code, corewire_code::COREWIRE_OK);
+        assert!(error.is_null());
+    }
+
+    #[test]
+    fn nothing_blocks_inside_a_callback_however_deep() {
+        callback(|| {
+            callback(|| assert!(may_block().is_err()));
+            assert!(may_block().is_err());
+        });
+        assert!(may_block().is_ok());
+    }
+}

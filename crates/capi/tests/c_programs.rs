@@ -1,4 +1,4 @@
-//! Compiles the programs in `c/` against the headers and the static library, as a network function
+//! Compiles the programs in `c/` and the examples against the headers and the static library, as a network function
 //! in C or C++ would, and runs them: once plain, once under the sanitizers.
 
 use std::path::{Path, PathBuf};
@@ -48,16 +48,17 @@ struct Program {
 const C: Program = Program {
     compiler: "cc",
     standard: "-std=c11",
-    source: "face.c",
+    source: "tests/c/face.c",
 };
 const CXX: Program = Program {
     compiler: "c++",
     standard: "-std=c++20",
-    source: "face.cpp",
+    source: "tests/c/face.cpp",
 };
 
 impl Program {
-    fn compile_and_run(&self, flags: &[&str], library: &[&str]) {
+    /// Gives what it printed.
+    fn compile_and_run(&self, flags: &[&str], library: &[&str]) -> String {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let out = tempfile::tempdir().unwrap();
         let program = out.path().join("program");
@@ -69,7 +70,7 @@ impl Program {
             .arg(here.join("include"))
             .arg("-I")
             .arg(here.join("../guti/include"))
-            .arg(here.join("tests/c").join(self.source))
+            .arg(here.join(self.source))
             .arg("-L")
             .arg(&*LIBRARIES)
             .args(library)
@@ -86,6 +87,7 @@ impl Program {
             .output()
             .unwrap();
         succeeded(self.source, &ran);
+        String::from_utf8(ran.stdout).unwrap()
     }
 }
 
@@ -115,4 +117,20 @@ fn a_cxx20_program_uses_every_face() {
 #[test]
 fn a_cxx20_program_is_clean_under_sanitizers() {
     CXX.compile_and_run(&SANITIZERS, &STATIC);
+}
+
+#[test]
+fn the_examples_greet() {
+    for example in [
+        Program {
+            source: "examples/c/hello.c",
+            ..C
+        },
+        Program {
+            source: "examples/c/hello.cpp",
+            ..CXX
+        },
+    ] {
+        assert_eq!(example.compile_and_run(&[], &STATIC), "hello, AMF\n");
+    }
 }
