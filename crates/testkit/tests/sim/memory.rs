@@ -1,7 +1,7 @@
 //! A peer that does not read, or does not consume, costs a bounded amount of memory.
 
 use crate::common::Pair;
-use corewire_message::{Caller, Request};
+use corewire_message::{Caller, Event, Request};
 use corewire_testkit::conformance::{FLOOD_MESSAGE, operations as op};
 use corewire_testkit::sim::{Chunks, Link};
 use corewire_wire::native::Config;
@@ -146,4 +146,33 @@ fn more_calls_than_the_limit_are_refused_as_not_executed() {
     waiting
         .into_iter()
         .for_each(|call| assert!(call.end().1.is_ok()));
+}
+
+#[test]
+fn an_event_that_waits_for_credit_keeps_its_sender_reading() {
+    // A caller that reads only while it waits goes by the backlog: with nothing in it the event
+    // would never leave.
+    let mut pair = Pair::with_config(1, {
+        let mut config = Config::default();
+        config.connection_credit = 1000;
+        config
+    });
+    pair.sim
+        .run(pair.client.call(Request::new(op::ECHO)))
+        .unwrap();
+    // The credit for what is taken does not come back.
+    pair.sim.hold(pair.amf, pair.smf);
+    pair.sim.run(async {
+        for _ in 0..3 {
+            let event = Event::new(op::SINK, vec![7; 2000]);
+            pair.client.send(event).await.unwrap();
+        }
+    });
+    pair.sim.run_for(Duration::from_millis(10));
+    assert!(pair.probe.events().len() < 3);
+    assert!(pair.sim.backlog(pair.smf) > 0);
+    pair.sim.release(pair.amf, pair.smf);
+    pair.sim.run_for(Duration::from_millis(10));
+    assert_eq!(pair.probe.events().len(), 3);
+    assert_eq!(pair.sim.backlog(pair.smf), 0);
 }
