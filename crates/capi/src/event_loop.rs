@@ -13,12 +13,8 @@ use corewire_message::{CallError, Response};
 use corewire_transport::{Client, Endpoint, EventLoop, LoopHandle};
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_void};
-use std::future::Future;
-use std::pin::pin;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Waker};
-use std::time::Instant;
 
 /// An event loop: drives the connections of asynchronous channels on the thread that runs it. One
 /// thread runs it at a time; which one may change between runs.
@@ -58,7 +54,6 @@ impl corewire_loop {
 /// use it at once. Connects at its first call, and anew at the next after it was lost.
 pub struct corewire_async_channel {
     client: Client,
-    loop_: LoopHandle,
 }
 
 /// Told how an asynchronous call ended, exactly once: either `response` or `error` is not NULL, as
@@ -200,8 +195,7 @@ pub unsafe extern "C" fn corewire_loop_connect(
         // SAFETY: null or filled by the init function, says the header.
         let options = unsafe { client_options(options) }?;
         let client = referent.handle.connect(endpoint, options);
-        let loop_ = referent.handle.clone();
-        let made = corewire_async_channel { client, loop_ };
+        let made = corewire_async_channel { client };
         // SAFETY: not null, and writable, says the header.
         unsafe { put(channel, Box::into_raw(Box::new(made))) };
         Ok(())
@@ -226,7 +220,6 @@ pub unsafe extern "C" fn corewire_async_channel_free(channel: *mut corewire_asyn
 struct CallbackOf {
     function: unsafe extern "C" fn(*mut c_void, *mut corewire_response, *mut corewire_error),
     user: *mut c_void,
-    loop_: LoopHandle,
 }
 
 // SAFETY: the header says that callbacks run on the thread of the loop, whichever called; what
@@ -235,9 +228,6 @@ unsafe impl Send for CallbackOf {}
 
 impl CallbackOf {
     fn complete(self, result: Result<Response, CallError>) {
-        if result.is_err() {
-            end_wait(&self.loop_);
-        }
         let (response, error) = match answer(result) {
             Ok(answer) => (corewire_response::give(answer), ptr::null_mut()),
             Err(fault) => (ptr::null_mut(), Box::into_raw(fault)),
@@ -245,14 +235,6 @@ impl CallbackOf {
         // SAFETY: the program's function, which keeps the header's contract for callbacks.
         callback(|| unsafe { (self.function)(self.user, response, error) });
     }
-}
-
-/// Lets the loop's current or next turn not wait. A call that cannot be sent fails in a turn before
-/// its wait, and who runs the loop until that call has ended must learn of it.
-fn end_wait(handle: &LoopHandle) {
-    let due = pin!(handle.sleep_until(Instant::now()));
-    // The first poll asks the loop for a time that has come; nobody awaits it.
-    let _asked = due.poll(&mut Context::from_waker(Waker::noop()));
 }
 
 /// Calls an operation; `on_end` is told how it ended, with `user` as it is. Body and options as
@@ -277,12 +259,7 @@ pub unsafe extern "C" fn corewire_call_async(
         let function = on_end.ok_or_else(|| corewire_error::null("on_end"))?;
         // SAFETY: readable slices and settings, says the header.
         let request = unsafe { request(operation, body, body_count, options) }?;
-        let loop_ = channel.loop_.clone();
-        let on_end = CallbackOf {
-            function,
-            user,
-            loop_,
-        };
+        let on_end = CallbackOf { function, user };
         channel
             .client
             .call_then(request, move |result| on_end.complete(result));

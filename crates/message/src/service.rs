@@ -23,7 +23,7 @@ pub enum CallKind {
 pub struct Peer {
     /// Its address as the transport writes it, for example `127.0.0.1:40112`.
     pub address: String,
-    /// The protocol spoken: `native`, `grpc`, `rest`.
+    /// The protocol of the connection: `native`, or `http2` for gRPC and REST alike.
     pub protocol: &'static str,
 }
 

@@ -26,17 +26,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["serve", address] => {
-            let address = parse_address(address)?;
-            Server::start(&[address], Arc::new(Echo), ServerOptions::default())?.join()?;
-            Ok(())
-        }
+        ["serve", address] => serve(address, 0),
+        ["serve", address, spin] => serve(address, spin.parse()?),
         ["call", endpoint, octets, calls] => call(endpoint, octets.parse()?, calls.parse()?, 0),
         ["call", endpoint, octets, calls, spin] => {
             call(endpoint, octets.parse()?, calls.parse()?, spin.parse()?)
         }
-        _ => Err("usage: echo serve ADDRESS | echo call ENDPOINT OCTETS CALLS [SPIN_US]".into()),
+        _ => Err(
+            "usage: echo serve ADDRESS [SPIN_US] | echo call ENDPOINT OCTETS CALLS [SPIN_US]"
+                .into(),
+        ),
     }
+}
+
+fn serve(address: &str, spin: u64) -> Result<(), Box<dyn Error>> {
+    let mut options = ServerOptions::default();
+    options.busy_poll = Duration::from_micros(spin);
+    Server::start(&[parse_address(address)?], Arc::new(Echo), options)?.join()?;
+    Ok(())
 }
 
 fn call(endpoint: &str, octets: usize, calls: u32, spin: u64) -> Result<(), Box<dyn Error>> {

@@ -12,8 +12,13 @@ pub struct ClientOptions {
     pub connect_timeout: Duration,
     /// The deadline of a call that brings none. Default 10 s.
     pub call_timeout: Duration,
-    /// How long a blocking caller asks the socket again and again before it sleeps. Burns the
-    /// CPU meanwhile; pays only when caller and service have a core each. Default zero: off.
+    /// How long a blocking caller that waits alone asks the socket again before it sleeps, as long
+    /// as that pays: an answer that comes sooner than a thread is put to sleep and woken costs less
+    /// CPU that way. It stops by itself when answers take longer, when other threads of the process
+    /// wait too, and costs nothing while idle. Default 20 us; zero: off.
+    pub patience: Duration,
+    /// How long a blocking caller asks the socket again and again before it sleeps, whether it
+    /// pays or not. Burns the CPU meanwhile. Default zero: off.
     pub busy_poll: Duration,
     /// Settings of the native protocol.
     pub native: native::Config,
@@ -26,6 +31,7 @@ impl Default for ClientOptions {
         Self {
             connect_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_secs(10),
+            patience: Duration::from_micros(20),
             busy_poll: Duration::ZERO,
             native: native::Config::default(),
             http2: http2::Config::default(),

@@ -1,15 +1,21 @@
 //! The drivers end to end over the native protocol: the shortest way to see that a change to the
 //! loop still carries messages. What is promised in full is in testkit's conformance suite.
 
+use bytes::BytesMut;
 use corewire_message::blocking::Caller as _;
 use corewire_message::{
     Body, CallContext, CallKind, Caller, Code, ErrorKind, Inbound, Operation, Outbound, Request,
     Response, Service, Status,
 };
+use corewire_transport::native;
 use corewire_transport::{
     Address, ClientOptions, Endpoint, EventLoop, Protocol, Server, ServerOptions, blocking,
 };
+use corewire_wire::{Core, Input, Outbox, Output};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const ECHO: Operation = Operation::from_static("test.v1.Test/Echo");
@@ -202,4 +208,80 @@ fn draining_finishes_what_is_in_flight() {
     std::thread::sleep(Duration::from_millis(5));
     let error = client.call(Request::new(ECHO)).unwrap_err();
     assert!(!error.may_have_executed(), "{error:?}");
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_not_answered_without_end() {
+    const CALLS: usize = 3000;
+    let executed = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::new(Counting(Arc::clone(&executed)));
+    let mut options = ServerOptions::default();
+    options.loops = 1;
+    options.max_backlog = 1_000_000;
+    let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
+    let server = Server::start(&[anywhere], counting, options).unwrap();
+    let Address::Tcp(address) = server.addresses()[0] else {
+        unreachable!()
+    };
+
+    // Many small requests in few segments, each answered with 100 kB.
+    let mut core = native::Connection::client(native::Config::default(), Instant::now());
+    let mut outbox = Outbox::new();
+    for _ in 0..CALLS {
+        core.call(Instant::now(), Request::new(ECHO)).unwrap();
+        core.poll_transmit(Instant::now(), &mut outbox);
+    }
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    while !outbox.is_empty() {
+        let count = socket.write(outbox.first()).unwrap();
+        outbox.advance(count);
+    }
+    // It stands still once the socket's buffers and the backlog are full.
+    let mut seen = 0;
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = executed.load(Ordering::Relaxed);
+        if now == seen && now > 0 {
+            break;
+        }
+        seen = now;
+    }
+    assert!(
+        seen < 400,
+        "{seen} answers of 100 kB wait for a peer that does not read"
+    );
+
+    // When it reads, everything comes.
+    let mut answered = 0;
+    let mut octets = BytesMut::with_capacity(1 << 20);
+    while answered < CALLS {
+        octets.reserve(1 << 18);
+        let mut part = vec![0; 1 << 18];
+        let count = socket.read(&mut part).unwrap();
+        octets.extend_from_slice(&part[..count]);
+        core.handle_event(Instant::now(), Input::Octets(&mut octets))
+            .unwrap();
+        while let Some(output) = core.poll() {
+            answered += usize::from(matches!(output, Output::Response { .. }));
+        }
+        while core.poll_transmit(Instant::now(), &mut outbox) {
+            while !outbox.is_empty() {
+                let count = socket.write(outbox.first()).unwrap();
+                outbox.advance(count);
+            }
+        }
+    }
+    assert_eq!(executed.load(Ordering::Relaxed), CALLS);
+}
+
+struct Counting(Arc<AtomicUsize>);
+
+impl Service for Counting {
+    async fn call(&self, _context: &CallContext, _request: Request) -> Response {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Response::ok(vec![7; 100_000])
+    }
 }

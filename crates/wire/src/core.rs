@@ -217,8 +217,16 @@ pub trait Core {
     /// Calls that have not ended.
     fn in_flight(&self) -> usize;
 
+    /// All octets waiting here, whether the peer gave credit for them or not. A driver hands no
+    /// more requests on while they are many: their answers would only wait here too.
+    fn queued(&self) -> usize {
+        self.backlog()
+    }
+
     /// Octets waiting here that could be sent now. A driver stops reading from a peer that does
-    /// not read. What waits for the peer's credit is not counted: credit comes by reading.
+    /// not read. What waits for the peer's credit is not counted, since credit comes by reading;
+    /// but an event that waits for it counts as one octet, so that a blocking sender reads on until
+    /// it has gone.
     fn backlog(&self) -> usize;
 
     /// How many octets of the current frame have not come yet, when known: a driver may make room
@@ -234,6 +242,6 @@ pub trait Core {
         None
     }
 
-    /// The protocol's name: `native`, `grpc`, `rest`.
+    /// The protocol's name: `native`, `grpc`, `rest`; a server's `http2` is both of the latter.
     fn protocol(&self) -> &'static str;
 }

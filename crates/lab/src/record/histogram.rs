@@ -52,10 +52,12 @@ impl LatencyHistogram {
         let bytes = STANDARD
             .decode(text)
             .map_err(|error| HistogramError(error.to_string()))?;
-        Deserializer::new()
+        let mut histogram = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
-            .map(Self)
-            .map_err(|error| HistogramError(error.to_string()))
+            .map_err(|error| HistogramError(error.to_string()))?;
+        // A decoded histogram has the range it was written with; others may be added to it.
+        histogram.auto(true);
+        Ok(Self(histogram))
     }
 
     /// The base64 of the deflated V2 form (it begins with `HISTFAAA`), which the `HdrHistogram`

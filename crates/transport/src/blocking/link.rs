@@ -1,5 +1,7 @@
 //! One connection that calling threads drive themselves.
 
+use super::patience::{Patience, Waiting};
+use crate::ClientOptions;
 use crate::event_loop::{ReadBuffers, clock};
 use bytes::BytesMut;
 use corewire_message::{
@@ -24,6 +26,7 @@ const EXACT_BELOW: Duration = Duration::from_millis(10);
 pub(crate) struct Link {
     socket: Socket,
     busy_poll: Duration,
+    patience: Duration,
     state: Mutex<State>,
 }
 
@@ -47,6 +50,7 @@ pub(crate) struct State {
     used: Instant,
     /// The time when the clock was last read: reading it costs as much as the rest of a turn.
     now: Instant,
+    patience: Patience,
     /// Why nothing goes any more.
     dead: Option<String>,
     /// The peer takes no more calls.
@@ -64,6 +68,16 @@ pub(crate) enum Wait {
     Writing(Instant),
 }
 
+/// How long a wait is awake.
+#[derive(Clone, Copy, Debug)]
+enum Awake {
+    No,
+    /// Until then.
+    Until(Instant),
+    /// Until then, or until another thread waits too.
+    Alone(Instant),
+}
+
 /// What came in for one stream.
 #[derive(Default)]
 pub(crate) struct Incoming {
@@ -75,7 +89,7 @@ impl Link {
     pub(crate) fn new(
         socket: Socket,
         core: Box<dyn Core + Send>,
-        busy_poll: Duration,
+        options: &ClientOptions,
         now: Instant,
     ) -> Self {
         let state = State {
@@ -90,13 +104,15 @@ impl Link {
             receive_timeout: None,
             used: now,
             now,
+            patience: Patience::new(),
             dead: None,
             draining: false,
         };
         // `connect_timeout` left the socket blocking; reads rely on that.
         Self {
             socket,
-            busy_poll,
+            busy_poll: options.busy_poll,
+            patience: options.patience,
             state: Mutex::new(state),
         }
     }
@@ -245,12 +261,18 @@ impl Link {
         if !exact {
             self.bound_receive(&mut state, due);
         }
+        let waiting = Waiting::begin();
+        let awake = self.awake(&mut state, &waiting);
         drop(state);
-        let received = self.receive(&mut buffer, exact.then_some(writable), due);
+        let (received, paid) = self.receive(&mut buffer, exact.then_some(writable), due, awake);
         let now = clock();
+        drop(waiting);
         let mut state = self.lock();
         state.led = false;
         state.now = now;
+        if let Some(paid) = paid {
+            state.patience.learn(paid);
+        }
         self.take_received(&mut state, buffer, received, now);
         state
     }
@@ -273,32 +295,57 @@ impl Link {
         }
     }
 
+    /// Waits for octets: awake as long as `awake` says, then asleep.
     fn receive(
         &self,
         buffer: &mut BytesMut,
         exact: Option<bool>,
         due: Option<Instant>,
-    ) -> io::Result<usize> {
-        if self.busy_poll > Duration::ZERO {
-            let end = clock() + self.busy_poll;
+        awake: Awake,
+    ) -> (io::Result<usize>, Option<bool>) {
+        let mut paid = None;
+        let until = match awake {
+            Awake::No => None,
+            Awake::Until(until) | Awake::Alone(until) => Some(until),
+        };
+        if let Some(until) = until
+            && exact != Some(true)
+        {
             loop {
                 match self.socket.receive_now(buffer) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    other => return other,
+                    other => return (other, Some(true)),
                 }
                 let now = clock();
-                if now >= end || due.is_some_and(|at| now >= at) || exact == Some(true) {
+                let company = matches!(awake, Awake::Alone(_)) && Waiting::has_company();
+                if now >= until || due.is_some_and(|at| now >= at) || company {
                     break;
                 }
                 std::hint::spin_loop();
             }
+            paid = Some(false);
         }
-        match exact {
+        let received = match exact {
             None => self.socket.receive(buffer),
-            Some(writable) => {
-                self.socket.wait(writable, due)?;
-                self.socket.receive_now(buffer)
-            }
+            Some(writable) => self
+                .socket
+                .wait(writable, due)
+                .and_then(|_ready| self.socket.receive_now(buffer)),
+        };
+        (received, paid)
+    }
+
+    /// How long this wait is awake: as was asked for, or as has paid.
+    fn awake(&self, state: &mut State, waiting: &Waiting) -> Awake {
+        if self.busy_poll > Duration::ZERO {
+            Awake::Until(state.now + self.busy_poll)
+        } else if self.patience > Duration::ZERO
+            && waiting.is_alone()
+            && state.patience.is_worth_it()
+        {
+            Awake::Alone(state.now + self.patience)
+        } else {
+            Awake::No
         }
     }
 

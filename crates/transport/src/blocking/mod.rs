@@ -8,6 +8,7 @@
 //! is told so when the connection is made.
 
 mod link;
+mod patience;
 mod stream;
 
 use crate::event_loop::clock;
@@ -37,7 +38,10 @@ impl Client {
     /// A client that connects at its first call.
     #[must_use]
     pub fn new(endpoint: Endpoint, mut options: ClientOptions) -> Self {
+        // Between calls nobody reads: the peer is not to expect answers to pings then.
         options.native.passive = true;
+        options.native.keep_alive_interval = None;
+        options.http2.keep_alive_interval = None;
         Self {
             endpoint,
             options,
@@ -76,7 +80,7 @@ impl Client {
             CallError::new(ErrorKind::NotSent, Origin::Transport, false, context).with_source(error)
         })?;
         let core = crate::event_loop::client_core(endpoint, &self.options, now);
-        let link = Arc::new(Link::new(socket, core, self.options.busy_poll, now));
+        let link = Arc::new(Link::new(socket, core, &self.options, now));
         *current = Some(Arc::clone(&link));
         Ok(link)
     }

@@ -69,7 +69,10 @@ impl EventLoop {
                 completion,
             } => {
                 let sent = self.send_event(channel, event);
-                completion.complete(sent.map(|()| Response::ok(corewire_message::Body::new())));
+                self.tell(
+                    completion,
+                    sent.map(|()| Response::ok(corewire_message::Body::new())),
+                );
             }
             Command::Open {
                 channel,
@@ -109,10 +112,16 @@ impl EventLoop {
         }
     }
 
+    /// Tells a call's end before the turn waits; whoever runs the loop until then must learn of it.
+    fn tell(&mut self, completion: Completion, result: Result<Response, CallError>) {
+        self.told = true;
+        completion.complete(result);
+    }
+
     fn call(&mut self, channel: usize, mut request: Request, completion: Completion) {
         let key = match self.connection_of(channel, &mut request) {
             Ok(key) => key,
-            Err(error) => return completion.complete(Err(error)),
+            Err(error) => return self.tell(completion, Err(error)),
         };
         let now = self.now;
         let Some(connection) = self.connections.get_mut(key) else {
@@ -122,7 +131,7 @@ impl EventLoop {
             return;
         };
         match core.call(now, request) {
-            Err(error) => completion.complete(Err(error)),
+            Err(error) => self.tell(completion, Err(error)),
             Ok(call) => {
                 if let Completion::Slot(slot) = &completion {
                     slot.place(key, call);

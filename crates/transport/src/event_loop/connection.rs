@@ -170,10 +170,19 @@ impl Connection {
         }
     }
 
+    /// Octets that wait for the peer to read.
+    pub(crate) fn waiting(&self) -> usize {
+        self.outbox.len() + self.core.as_ref().map_or(0, |core| core.backlog())
+    }
+
+    /// Octets that wait for the peer to read or to give credit: answers that were given.
+    pub(crate) fn queued(&self) -> usize {
+        self.outbox.len() + self.core.as_ref().map_or(0, |core| core.queued())
+    }
+
     /// What to ask epoll for now.
     pub(crate) fn wanted_interest(&self, max_backlog: usize) -> Interest {
-        let waiting = self.outbox.len() + self.core.as_ref().map_or(0, |core| core.backlog());
-        let read = self.state == State::Open && waiting <= max_backlog;
+        let read = self.state == State::Open && self.waiting() <= max_backlog;
         let write = self.state == State::Connecting || !self.outbox.is_empty();
         match (read, write) {
             (true, true) => Interest::ReadWrite,

@@ -25,6 +25,9 @@ const ACCEPTS_A_TURN: usize = 64;
 /// How long a loop that could not accept (no descriptors left) leaves its listener alone.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
+/// Messages handed on before it is looked at how much waits for the peer: it costs a little.
+const LOOK_AT_BACKLOG_EVERY: usize = 16;
+
 /// Output is written at once when this much of it waits, while it is still in the cache.
 const WRITE_AT_ONCE: usize = 32 * 1024;
 
@@ -260,12 +263,17 @@ impl EventLoop {
         }
     }
 
-    /// Hands on everything that the core of a connection has to tell.
+    /// Hands on what the core of a connection has to tell: all of it, unless the peer does not read
+    /// the answers. Then the rest stays in the core until some of them are written.
     pub(super) fn do_outputs(&mut self, key: Key) {
-        loop {
+        let max_backlog = self.max_backlog(key);
+        for count in 0_usize.. {
             let Some(connection) = self.connections.get_mut(key) else {
                 return;
             };
+            if count.is_multiple_of(LOOK_AT_BACKLOG_EVERY) && connection.queued() > max_backlog {
+                return;
+            }
             let Some(output) = connection.core.as_mut().and_then(|core| core.poll()) else {
                 return;
             };
@@ -302,6 +310,7 @@ impl EventLoop {
                     }
                 }
                 Output::Response { call, response } => {
+                    self.told = true;
                     complete(&mut connection.role, call, response.into_result());
                 }
                 Output::Failed { call, error } => {
@@ -309,6 +318,7 @@ impl EventLoop {
                         Some(why) => error.with_source(why.clone()),
                         None => error,
                     };
+                    self.told = true;
                     complete(&mut connection.role, call, Err(error));
                 }
                 Output::Cancelled { call, code } => self.cancelled(key, call, code),

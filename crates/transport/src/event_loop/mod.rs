@@ -91,6 +91,8 @@ pub struct EventLoop {
     /// When something last happened: busy polling ends `busy_poll` later.
     active: Instant,
     phase: Phase,
+    /// A call's end was told in this turn.
+    told: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +177,7 @@ impl EventLoop {
             busy_poll: Duration::ZERO,
             active: now,
             phase: Phase::Running,
+            told: false,
         })
     }
 
@@ -281,12 +284,18 @@ impl EventLoop {
     }
 
     fn turn(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.told = false;
         self.do_inbox();
         self.flush_dirty();
         self.end_when_drained();
         if self.phase == Phase::Ended {
             return Ok(());
         }
+        let timeout = if self.told {
+            Some(Duration::ZERO)
+        } else {
+            timeout
+        };
         let ready = self.wait(timeout)?;
         if ready > 0 {
             self.active = self.now;
@@ -436,6 +445,8 @@ impl EventLoop {
             self.close(key, None);
             return;
         }
+        // Writing makes room: for streams that waited for it, for requests that were held back.
+        self.do_outputs(key);
         let max_backlog = self.max_backlog(key);
         let Some(connection) = self.connections.get_mut(key) else {
             return;

@@ -227,6 +227,10 @@ impl Core for Connection {
         self.calls.len() + usize::from(matches!(self.drain, Drain::Noticed(_)))
     }
 
+    fn queued(&self) -> usize {
+        self.session.queued_total() + self.carried.len()
+    }
+
     fn backlog(&self) -> usize {
         // Once a turn's writing is done the session wants to write only what the outbox had no
         // room for; what waits for credit it does not want to write.

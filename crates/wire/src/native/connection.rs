@@ -182,6 +182,13 @@ impl Connection {
         self.outputs.push_back(Pending { output, cost: 0 });
     }
 
+    /// Whether an event waits, be it for credit. It counts as one octet of the backlog: enough for
+    /// a blocking sender to go on reading, since nothing else would make it.
+    fn events_wait(&self) -> bool {
+        let mut lanes = self.lanes.iter().filter(|slot| **slot != calls::NONE);
+        lanes.any(|slot| self.calls.get(*slot).front.is_some())
+    }
+
     /// Something that the peer sent was taken.
     pub(super) fn give_back(&mut self, cost: u32) {
         if cost > 0
@@ -295,13 +302,17 @@ impl Core for Connection {
         self.calls.count()
     }
 
+    fn queued(&self) -> usize {
+        self.control.octets().len() + self.waiting
+    }
+
     fn backlog(&self) -> usize {
         let messages = if self.queue.is_ready(self.send_credit.may_begin()) {
             self.queued
         } else {
             0
         };
-        self.control.octets().len() + messages
+        self.control.octets().len() + messages + usize::from(self.events_wait())
     }
 
     fn wants(&self) -> usize {
