@@ -7,7 +7,7 @@ use super::client::Channel;
 use super::connection::{Connection, Role, State};
 use super::inbox::{Command, Completion};
 use super::stream::StreamShared;
-use super::{Due, EventLoop, Phase, Timer};
+use super::{Due, EventLoop, Phase, Timer, after};
 use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
 use corewire_sys::{Interest, Socket};
 use corewire_wire::CallId;
@@ -193,7 +193,7 @@ impl EventLoop {
         };
         request
             .deadline
-            .get_or_insert(now + found.options.call_timeout);
+            .get_or_insert_with(|| after(now, found.options.call_timeout));
         if let Some(key) = found.connection {
             return Ok(key);
         }
@@ -221,7 +221,7 @@ impl EventLoop {
                 );
             }
         };
-        let at = now + found.options.connect_timeout;
+        let at = after(now, found.options.connect_timeout);
         let key = self.insert(connection).ok_or_else(loop_ended)?;
         if let Some(Some(found)) = self.channels.get_mut(channel) {
             found.connection = Some(key);

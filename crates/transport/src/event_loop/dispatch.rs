@@ -7,7 +7,7 @@ use super::inbox::{CallRef, TaskRef};
 use super::listener::{FirstOctets, ServerCounters, UPGRADE_REQUIRED};
 use super::stream::{Side, StreamShared, ends};
 use super::tasks::{Progress, Work};
-use super::{Due, EventLoop, Phase, Timer, source};
+use super::{Due, EventLoop, Phase, Timer, after, source};
 use bytes::BytesMut;
 use corewire_message::{CallContext, Code, Event, Headers, Peer, Response};
 use corewire_sys::{Interest, Readiness, Token};
@@ -61,7 +61,7 @@ impl EventLoop {
                 tasks: CallMap::default(),
                 streams: CallMap::default(),
             };
-            let at = self.now + accepting.options.first_octets_timeout;
+            let at = after(self.now, accepting.options.first_octets_timeout);
             let key = self.insert(Connection::new(socket, role, State::Open, Interest::Read));
             if let Some(connection) = key.and_then(|key| self.connections.get_mut(key)) {
                 connection.timer = Some(at);

@@ -257,7 +257,7 @@ impl LoopHandle {
     /// still in flight after `within` is cut.
     pub fn drain(&self, within: Duration) {
         let _ended_already = self.0.push(Command::Drain {
-            until: Instant::now() + within,
+            until: super::after(super::clock(), within),
         });
     }
 

@@ -313,7 +313,8 @@ impl EventLoop {
 
     /// Waits for readiness; gives how much of it there is and sets the turn's time.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
-        let polling = self.busy_poll > Duration::ZERO && self.now < self.active + self.busy_poll;
+        let polling =
+            self.busy_poll > Duration::ZERO && self.now < after(self.active, self.busy_poll);
         self.arm()?;
         let ready = if polling || !self.shared.fall_asleep() {
             self.epoll.wait(Some(Duration::ZERO))
@@ -525,4 +526,13 @@ impl std::fmt::Debug for EventLoop {
 /// The one clock of the drivers.
 pub(crate) fn clock() -> Instant {
     Instant::now()
+}
+
+/// What stands for "never" when a time would lie beyond what [`Instant`] can say: thirty years.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// The time `duration` after `now`. Options and calls may say [`Duration::MAX`] and mean "never",
+/// where adding would panic.
+pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
+    now.checked_add(duration).unwrap_or_else(|| now + FAR)
 }
