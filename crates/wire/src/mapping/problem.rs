@@ -53,7 +53,9 @@ impl Problem {
     /// A document from JSON; `None` when it is none or longer than [`LONGEST`].
     #[must_use]
     pub fn from_json(json: &[u8]) -> Option<Self> {
-        if json.len() > LONGEST {
+        // Read as a structure, an array would pass as well: its members in order.
+        let is_object = json.trim_ascii_start().starts_with(b"{");
+        if json.len() > LONGEST || !is_object {
             return None;
         }
         serde_json::from_slice(json).ok()
