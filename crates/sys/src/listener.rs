@@ -7,8 +7,9 @@ use libc::c_int;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 
 /// How many connections may wait to be accepted; the kernel caps it (`net.core.somaxconn`).
 const BACKLOG: c_int = 4096;
@@ -23,28 +24,48 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds and listens. With `shared`, other listeners of this process may bind the same TCP
-    /// port and the kernel spreads connections over them (`SO_REUSEPORT`): one a core, no lock.
-    /// A Unix path that exists is replaced only when nobody answers there.
+    /// Binds and listens. With `shared`, [`bind_another`](Self::bind_another) gives more listeners
+    /// at the same TCP port. A port that somebody else listens at is refused either way. A Unix
+    /// socket that is there already is replaced when nobody answers at it; any other file is not.
     ///
     /// # Errors
     /// What the kernel says, for example `AddrInUse`.
     pub fn bind(address: &Address, shared: bool) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => Self::bind_tcp(*address, shared),
-            Address::Unix(path) => {
-                if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
-                    std::fs::remove_file(path)?;
-                }
-                let listener = UnixListener::bind(path)?;
-                listener.set_nonblocking(true)?;
-                Ok(Self {
-                    fd: listener.into(),
-                    path: Some(path.clone()),
-                    tcp: false,
-                })
-            }
+            Address::Unix(path) => Self::bind_unix(path),
         }
+    }
+
+    /// Another listener at the same place, for another thread: at a TCP port bound as shared it is
+    /// a socket of its own, and the kernel spreads connections over them (`SO_REUSEPORT`): one a
+    /// core, no lock. For a Unix socket as [`share`](Self::share).
+    ///
+    /// # Errors
+    /// What the kernel says; `AddrInUse` when the port was not bound as shared.
+    pub fn bind_another(&self) -> io::Result<Self> {
+        match self.address()? {
+            Address::Tcp(address) => Self::bind_tcp(address, true),
+            Address::Unix(_) => self.share(),
+        }
+    }
+
+    fn bind_unix(path: &Path) -> io::Result<Self> {
+        let is_socket =
+            std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
+        if is_socket
+            && let Err(error) = UnixStream::connect(path)
+            && error.kind() == io::ErrorKind::ConnectionRefused
+        {
+            std::fs::remove_file(path)?;
+        }
+        let listener = UnixListener::bind(path)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            fd: listener.into(),
+            path: Some(path.to_owned()),
+            tcp: false,
+        })
     }
 
     fn bind_tcp(address: SocketAddr, shared: bool) -> io::Result<Self> {
@@ -144,12 +165,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_shared_only_when_asked() {
+    fn a_port_is_shared_by_one_owner_only() {
         let first = Listener::bind(&Address::Tcp(([127, 0, 0, 1], 0).into()), true).unwrap();
         let address = first.address().unwrap();
-        assert!(Listener::bind(&address, true).is_ok());
-        let error = Listener::bind(&address, false).unwrap_err();
+        let another = first.bind_another().unwrap();
+        assert_eq!(another.address().unwrap(), address);
+        for shared in [false] {
+            let error = Listener::bind(&address, shared).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "shared: {shared}");
+        }
+        drop((first, another));
+        let again = Listener::bind(&address, true).unwrap();
+        assert!(again.bind_another().is_ok());
+    }
+
+    #[test]
+    fn a_file_that_is_no_socket_is_kept() {
+        let path = std::env::temp_dir().join(format!("cw-file-{}", std::process::id()));
+        std::fs::write(&path, "precious").unwrap();
+        let error = Listener::bind(&Address::Unix(path.clone()), false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

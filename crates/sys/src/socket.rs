@@ -1,5 +1,6 @@
 //! Stream sockets, TCP and Unix, with just the calls that the drivers make.
 
+use crate::WakeFd;
 use crate::options::{open_tcp, open_unix, set_level_option, with_raw_address};
 use bytes::BytesMut;
 use libc::{c_int, c_void};
@@ -8,9 +9,11 @@ use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Shorter bounds are rounded up to this: to the kernel zero would mean "no bound".
+const LEAST_TIMEOUT: Duration = Duration::from_micros(1);
 
 /// Where a socket listens or connects to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,19 +44,47 @@ impl Socket {
     /// Connects, waiting at most `timeout`. The socket is blocking; TCP has no delay.
     ///
     /// # Errors
-    /// What the kernel says, or `TimedOut`.
+    /// What the kernel says, or `TimedOut`: over TCP the peer did not answer, over Unix the
+    /// listener's queue stayed full.
     pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => {
-                let stream = TcpStream::connect_timeout(address, timeout)?;
+                let stream = TcpStream::connect_timeout(address, timeout.max(LEAST_TIMEOUT))?;
                 stream.set_nodelay(true)?;
                 Ok(Self { fd: stream.into() })
             }
-            // A Unix socket connects or is refused at once, except when the listener's queue is
-            // full: then it blocks for as long as the listener does not accept.
-            Address::Unix(path) => Ok(Self {
-                fd: UnixStream::connect(path)?.into(),
-            }),
+            Address::Unix(path) => Self::connect_unix(path, timeout),
+        }
+    }
+
+    /// A Unix socket connects or is refused at once, except when the listener's queue is full: then
+    /// connecting waits as sending would, so the bound on sending is the bound. A non-blocking one
+    /// would be told `WouldBlock`, and nothing reports when to try again.
+    fn connect_unix(path: &Path, timeout: Duration) -> io::Result<Self> {
+        let raw = unix_address(path)?;
+        let socket = Self { fd: open_unix()? };
+        socket.set_nonblocking(false)?;
+        let deadline = Instant::now().checked_add(timeout);
+        loop {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            socket.set_timeout(libc::SO_SNDTIMEO, left)?;
+            // SAFETY: pointer and length are those of an initialised socket address.
+            let result = check(unsafe {
+                libc::connect(
+                    socket.fd.as_raw_fd(),
+                    (&raw const raw).cast(),
+                    size_of_val(&raw) as libc::socklen_t,
+                )
+            });
+            match result {
+                Ok(_) => return Ok(socket),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let text = "the listener's queue stayed full";
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 
@@ -61,7 +92,8 @@ impl Socket {
     /// connected or has failed; [`take_error`](Self::take_error) tells which.
     ///
     /// # Errors
-    /// What the kernel says at once, for example that a Unix path does not exist.
+    /// What the kernel says at once, for example that a Unix path does not exist, or `WouldBlock`
+    /// when a Unix listener's queue is full: nothing reports when it has room again.
     pub fn begin_connect(address: &Address) -> io::Result<Self> {
         let (fd, result) = match address {
             Address::Tcp(address) => {
@@ -136,13 +168,17 @@ impl Socket {
     /// # Errors
     /// What the kernel says.
     pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        let value = timeval(timeout.map_or(Duration::ZERO, |t| t.max(Duration::from_micros(1))));
+        self.set_timeout(libc::SO_RCVTIMEO, timeout)
+    }
+
+    fn set_timeout(&self, which: c_int, timeout: Option<Duration>) -> io::Result<()> {
+        let value = timeval(timeout.map_or(Duration::ZERO, |timeout| timeout.max(LEAST_TIMEOUT)));
         // SAFETY: the option reads one timeval of the size given; the descriptor is open.
         check(unsafe {
             libc::setsockopt(
                 self.fd.as_raw_fd(),
                 libc::SOL_SOCKET,
-                libc::SO_RCVTIMEO,
+                which,
                 (&raw const value).cast::<c_void>(),
                 size_of_val(&value) as libc::socklen_t,
             )
@@ -242,21 +278,21 @@ impl Socket {
     /// # Errors
     /// What the kernel says.
     pub fn wait(&self, writable: bool, deadline: Option<Instant>) -> io::Result<bool> {
-        loop {
-            let mut poll = libc::pollfd {
-                fd: self.fd.as_raw_fd(),
-                events: libc::POLLIN | if writable { libc::POLLOUT } else { 0 },
-                revents: 0,
-            };
-            let left = deadline.map(|at| timespec(at.saturating_duration_since(Instant::now())));
-            let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-            // SAFETY: one pollfd, an optional timespec that outlives the call, no signal mask.
-            match check(unsafe { libc::ppoll(&raw mut poll, 1, left, std::ptr::null()) }) {
-                Ok(count) => return Ok(count > 0),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        let events = libc::POLLIN | if writable { libc::POLLOUT } else { 0 };
+        poll(&[(self.fd.as_fd(), events)], deadline)
+    }
+
+    /// Waits until the socket can be written, at most until `deadline` or until it is woken: for a
+    /// thread that has octets left over while another one reads.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn wait_writable(&self, wake: &WakeFd, deadline: Option<Instant>) -> io::Result<()> {
+        let both = [
+            (self.fd.as_fd(), libc::POLLOUT),
+            (wake.as_fd(), libc::POLLIN),
+        ];
+        poll(&both, deadline).map(drop)
     }
 
     /// Ends both directions; a thread that waits in `receive` wakes with the end.
@@ -302,6 +338,37 @@ fn unix_address(path: &std::path::Path) -> io::Result<libc::sockaddr_un> {
         *place = *octet as libc::c_char;
     }
     Ok(raw)
+}
+
+/// Waits until one of these is ready for its events, at most until `deadline`; says whether one is.
+/// Interrupted waits are taken up again.
+fn poll<const COUNT: usize>(
+    waited_for: &[(BorrowedFd<'_>, libc::c_short); COUNT],
+    deadline: Option<Instant>,
+) -> io::Result<bool> {
+    loop {
+        let mut polled = waited_for.each_ref().map(|(fd, events)| libc::pollfd {
+            fd: fd.as_raw_fd(),
+            events: *events,
+            revents: 0,
+        });
+        let left = deadline.map(|at| timespec(at.saturating_duration_since(Instant::now())));
+        let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: COUNT pollfds, an optional timespec that outlives the call, no signal mask.
+        let result = check(unsafe {
+            libc::ppoll(
+                polled.as_mut_ptr(),
+                COUNT as libc::nfds_t,
+                left,
+                std::ptr::null(),
+            )
+        });
+        match result {
+            Ok(count) => return Ok(count > 0),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 pub(crate) fn check(result: c_int) -> io::Result<c_int> {
@@ -401,6 +468,54 @@ mod tests {
         let nowhere = Address::Unix("/nowhere/at/all".into());
         let error = Socket::begin_connect(&nowhere).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn connecting_to_a_full_unix_queue_ends_in_time() {
+        let path = std::env::temp_dir().join(format!("cw-full-{}", std::process::id()));
+        let address = Address::Unix(path.clone());
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        // SAFETY: listen touches no memory; the descriptor is open and bound.
+        check(unsafe { libc::listen(listener.as_raw_fd(), 0) }).unwrap();
+        let timeout = Duration::from_millis(50);
+        let before = Instant::now();
+        let mut queued = Vec::new();
+        let error = loop {
+            match Socket::connect(&address, timeout) {
+                Ok(socket) => queued.push(socket),
+                Err(error) => break error,
+            }
+            assert!(queued.len() < 10, "the queue is never full");
+        };
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(before.elapsed() >= timeout && before.elapsed() < 20 * timeout);
+        // The bound was for connecting only: what was made is a blocking socket like any other.
+        assert!(queued[0].send_now(&[IoSlice::new(b"x")]).is_ok());
+    }
+
+    #[test]
+    fn a_wait_for_room_ends_when_there_is_some_or_when_it_is_woken() {
+        let (client, server) = pair();
+        let wake = WakeFd::new().unwrap();
+        let far = Some(Instant::now() + Duration::from_secs(5));
+        client.wait_writable(&wake, far).unwrap();
+
+        let octets = vec![0; 1 << 20];
+        while client.send_now(&[IoSlice::new(&octets)]).is_ok() {}
+        let before = Instant::now();
+        let soon = Some(before + Duration::from_millis(20));
+        client.wait_writable(&wake, soon).unwrap();
+        assert!(before.elapsed() >= Duration::from_millis(20));
+        std::thread::scope(|scope| {
+            scope.spawn(|| wake.wake());
+            client.wait_writable(&wake, far).unwrap();
+        });
+        wake.clear();
+        // A peer that goes is news as well.
+        drop(server);
+        client.wait_writable(&wake, far).unwrap();
+        assert!(Instant::now() < far.unwrap());
     }
 
     #[test]
