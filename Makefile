@@ -18,7 +18,7 @@ STEP := @scripts/step
 SUMMARY := @scripts/step --summary
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers run smoke test test-rust test-peers lint format bench fuzz clean
+.PHONY: help setup build peers run smoke test test-rust test-peers test-lab lint format bench fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -55,7 +55,7 @@ smoke: build peers ## Measure every adapter for a moment: does it all work toget
 
 # The conformance suite over every transport, the C and C++ programs against the headers, the
 # layering and the replay of the fuzz corpora are tests of the workspace like the others.
-test: test-rust test-peers ## Run all tests
+test: test-rust test-peers test-lab ## Run all tests
 	$(SUMMARY)
 
 test-rust: setup ## Run the tests of the Rust workspace and of the C headers
@@ -64,7 +64,10 @@ test-rust: setup ## Run the tests of the Rust workspace and of the C headers
 	$(STEP) "headers by themselves" scripts/check-headers
 
 test-peers: peers ## Run the tests of the C++ peers
-	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error'
+	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error -j 4'
+
+test-lab: build peers ## Run every adapter for a moment through the lab, as a user would
+	$(STEP) "every adapter in the lab" $(COREWIRE) lab run guti --profile smoke --out $(TARGET)/smoke-$(NOW)
 
 lint: setup ## Check form, lints, documentation and dependencies
 	$(STEP) "rustfmt" cargo fmt --all --check
