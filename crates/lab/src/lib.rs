@@ -1,6 +1,6 @@
 //! The measuring lab: scenarios, load, recording, statistics, report.
 //!
-//! A [scenario](scenario) makes a plan and runs one step of it; the [session](session) runs the
+//! A scenario makes a plan and runs one step of it; the session runs the
 //! plan and appends a [`record`] a run to [`results`]; [`statistics`] holds the one rule by which
 //! a difference counts; the report is drawn from the file alone. The lab drives the programs under
 //! test from outside and knows nothing of any transport.
