@@ -2,7 +2,7 @@
 
 use corewire_sys::Address;
 use std::fmt;
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -57,7 +57,8 @@ impl FromStr for Protocol {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     protocol: Protocol,
-    address: Address,
+    /// At least one.
+    addresses: Vec<Address>,
     authority: String,
 }
 
@@ -71,7 +72,7 @@ impl Endpoint {
         };
         Self {
             protocol,
-            address,
+            addresses: vec![address],
             authority,
         }
     }
@@ -82,10 +83,17 @@ impl Endpoint {
         self.protocol
     }
 
-    /// Where it is.
+    /// Where it is: the first of [`addresses`](Self::addresses).
     #[must_use]
     pub const fn address(&self) -> &Address {
-        &self.address
+        &self.addresses.as_slice()[0]
+    }
+
+    /// Everywhere it may be: a host can have several addresses, of which a service listens at some.
+    /// Those of IPv4 come first. A blocking client tries them in this order; a client driven by an
+    /// event loop connects to the first only.
+    pub fn addresses(&self) -> impl ExactSizeIterator<Item = &Address> {
+        self.addresses.iter()
     }
 
     /// The host (and port) as it was written: HTTP's `:authority`.
@@ -98,7 +106,7 @@ impl Endpoint {
 impl FromStr for Endpoint {
     type Err = EndpointFault;
 
-    /// Reads an endpoint; a host name is looked up at once (the first address is taken).
+    /// Reads an endpoint; a host name is looked up at once, and all of its addresses are kept.
     fn from_str(text: &str) -> Result<Self, EndpointFault> {
         let (scheme, rest) = text.split_once(':').ok_or_else(|| {
             EndpointFault(format!(
@@ -115,7 +123,7 @@ impl FromStr for Endpoint {
             .trim_end_matches('/');
         Ok(Self {
             protocol,
-            address: tcp_address(authority)?,
+            addresses: tcp_addresses(authority)?,
             authority: authority.to_owned(),
         })
     }
@@ -123,7 +131,7 @@ impl FromStr for Endpoint {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.address {
+        match self.address() {
             Address::Tcp(_) => write!(f, "{}://{}", self.protocol, self.authority),
             Address::Unix(path) => write!(f, "{}+unix:{}", self.protocol, path.display()),
         }
@@ -137,7 +145,7 @@ impl fmt::Display for Endpoint {
 pub fn parse_address(text: &str) -> Result<Address, EndpointFault> {
     match text.strip_prefix("unix:") {
         Some(path) => unix_address(path),
-        None => tcp_address(text.strip_prefix("tcp://").unwrap_or(text)),
+        None => Ok(tcp_addresses(text.strip_prefix("tcp://").unwrap_or(text))?.swap_remove(0)),
     }
 }
 
@@ -151,16 +159,26 @@ fn unix_address(path: &str) -> Result<Address, EndpointFault> {
     Ok(Address::Unix(PathBuf::from(path)))
 }
 
-fn tcp_address(authority: &str) -> Result<Address, EndpointFault> {
-    let mut found = authority.to_socket_addrs().map_err(|error| {
+/// Every address of a host, at least one, those of IPv4 first: `localhost` is often both, and most
+/// services that listen at one of its addresses listen at 127.0.0.1.
+fn tcp_addresses(authority: &str) -> Result<Vec<Address>, EndpointFault> {
+    let found = authority.to_socket_addrs().map_err(|error| {
         EndpointFault(format!(
             "{authority:?} is no HOST:PORT that can be found: {error}"
         ))
     })?;
-    let first = found.next();
-    first
-        .map(Address::Tcp)
-        .ok_or_else(|| EndpointFault(format!("{authority:?} has no address")))
+    let found = in_order(found.collect());
+    if found.is_empty() {
+        return Err(EndpointFault(format!("{authority:?} has no address")));
+    }
+    Ok(found)
+}
+
+fn in_order(mut found: Vec<SocketAddr>) -> Vec<Address> {
+    // Stable: within a family the resolver's order is kept.
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.dedup();
+    found.into_iter().map(Address::Tcp).collect()
 }
 
 /// A text that is not an endpoint, and what one looks like.
@@ -188,6 +206,18 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn every_address_of_a_host_is_kept_those_of_ipv4_first() {
+        let found = ["[::1]:80", "10.0.0.2:80", "[::2]:80", "10.0.0.1:80"];
+        let found = found.map(|text| text.parse().unwrap()).to_vec();
+        let ordered: Vec<_> = in_order(found).iter().map(ToString::to_string).collect();
+        let expected = ["10.0.0.2:80", "10.0.0.1:80", "[::1]:80", "[::2]:80"];
+        assert_eq!(ordered, expected);
+
+        let endpoint: Endpoint = "grpc://127.0.0.1:80".parse().unwrap();
+        assert!(endpoint.addresses().eq([endpoint.address()]));
     }
 
     #[test]

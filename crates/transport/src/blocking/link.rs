@@ -1,18 +1,16 @@
 //! One connection that calling threads drive themselves.
 
-use super::patience::{Patience, Waiting};
+use super::patience::Waiting;
+use super::state::{Follower, Lead, State};
 use crate::ClientOptions;
-use crate::event_loop::{ReadBuffers, clock};
+use crate::event_loop::{after, clock};
 use bytes::BytesMut;
-use corewire_message::{
-    Body, CallError, Code, ErrorKind, Event, Headers, Origin, Request, Response,
-};
+use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
 use corewire_sys::Socket;
-use corewire_wire::{CallId, Core, Input, Outbox, Output};
-use std::collections::{HashMap, VecDeque};
+use corewire_wire::{CallId, Core, Input, Outbox};
 use std::io::{self, IoSlice};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// Pieces given to the kernel in one gathering write.
@@ -23,43 +21,41 @@ const PIECES_A_WRITE: usize = 64;
 const EXACT_BELOW: Duration = Duration::from_millis(10);
 
 /// A connection and the calls of the threads that share it.
-pub(crate) struct Link {
+pub(super) struct Link {
     socket: Socket,
     busy_poll: Duration,
     patience: Duration,
     state: Mutex<State>,
 }
 
-pub(crate) struct State {
-    pub(crate) core: Box<dyn Core + Send>,
-    outbox: Outbox,
-    buffers: ReadBuffers,
-    /// The start of a message whose rest has not come.
-    partial: Option<BytesMut>,
-    /// Some thread reads for all.
-    led: bool,
-    /// Threads that sleep until their call has news or they are to lead.
-    followers: Vec<(Option<CallId>, Thread)>,
-    /// Ends of calls whose thread has not taken them.
-    /// Few: a list is looked through faster than a map.
-    arrived: Vec<(CallId, Result<Response, CallError>)>,
-    /// What came in for open streams.
-    pub(crate) streams: HashMap<CallId, Incoming>,
-    /// The socket's receive timeout as it is set.
-    receive_timeout: Option<Duration>,
-    used: Instant,
-    /// The time when the clock was last read: reading it costs as much as the rest of a turn.
-    now: Instant,
-    patience: Patience,
-    /// Why nothing goes any more.
-    dead: Option<String>,
-    /// The peer takes no more calls.
-    draining: bool,
+/// The state while its lock is held. Whoever lets go of it, be it because of an error, leaves
+/// nobody waiting in vain: a thread that waits is woken to read when nobody reads, and to write when
+/// the one that reads does not see that octets wait.
+pub(super) struct Locked<'a>(MutexGuard<'a, State>);
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        self.0.hand_over();
+    }
 }
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wait {
+pub(super) enum Wait {
     /// The call's end, or a message of it.
     News(CallId),
     /// Room to send on the stream, whatever came in.
@@ -78,64 +74,42 @@ enum Awake {
     Alone(Instant),
 }
 
-/// What came in for one stream.
-#[derive(Default)]
-pub(crate) struct Incoming {
-    pub(crate) messages: VecDeque<Body>,
-    pub(crate) end: Option<Result<Headers, CallError>>,
-}
-
 impl Link {
-    pub(crate) fn new(
+    pub(super) fn new(
         socket: Socket,
         core: Box<dyn Core + Send>,
         options: &ClientOptions,
         now: Instant,
     ) -> Self {
-        let state = State {
-            core,
-            outbox: Outbox::new(),
-            buffers: ReadBuffers::default(),
-            partial: None,
-            led: false,
-            followers: Vec::new(),
-            arrived: Vec::new(),
-            streams: HashMap::new(),
-            receive_timeout: None,
-            used: now,
-            now,
-            patience: Patience::new(),
-            dead: None,
-            draining: false,
-        };
-        // `connect_timeout` left the socket blocking; reads rely on that.
+        // `Socket::connect` left it blocking; reads rely on that.
         Self {
             socket,
             busy_poll: options.busy_poll,
             patience: options.patience,
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(core, now)),
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> Locked<'_> {
+        Locked(self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether calls can be sent; looks at the socket when it was not used for `look_after`.
-    pub(crate) fn is_usable(&self, now: Instant, look_after: Duration) -> bool {
+    pub(super) fn is_usable(&self, now: Instant, look_after: Duration) -> bool {
         let mut state = self.lock();
-        let idle = !state.led && now.saturating_duration_since(state.used) > look_after;
+        let idle =
+            state.lead == Lead::Nobody && now.saturating_duration_since(state.used) > look_after;
         if idle && state.dead.is_none() {
             let mut buffer = state.take_buffer();
             let received = self.socket.receive_now(&mut buffer);
             self.take_received(&mut state, buffer, received, now);
         }
         state.used = now;
-        state.now = now;
+        state.saw(now);
         state.dead.is_none() && !state.draining
     }
 
-    pub(crate) fn call(&self, now: Instant, request: Request) -> Result<Response, CallError> {
+    pub(super) fn call(&self, now: Instant, request: Request) -> Result<Response, CallError> {
         let mut state = self.lock();
         let call = state.core.call(now, request)?;
         self.write(&mut state, now);
@@ -147,18 +121,37 @@ impl Link {
         }
     }
 
-    pub(crate) fn send_event(
+    pub(super) fn send_event(
         &self,
         now: Instant,
         event: Event,
         deadline: Instant,
     ) -> Result<(), CallError> {
         let mut state = self.lock();
-        state.core.send_event(now, event)?;
+        // Only where something waits already can it be too much: only then a copy is needed.
+        let mut again = (state.core.queued() > 0).then(|| event.clone());
+        let mut sent = state.core.send_event(now, event);
+        while let Err(error) = sent {
+            let Some(event) = again
+                .take()
+                .filter(|_| error.kind() == ErrorKind::Overloaded)
+            else {
+                return Err(error);
+            };
+            // Only reading brings room: other threads may be waiting for answers, or nobody reads.
+            if state.now >= deadline {
+                return Err(error);
+            }
+            state = self.turn(state, Wait::Writing(deadline));
+            again = Some(event.clone());
+            let now = state.now;
+            sent = state.core.send_event(now, event);
+        }
+        let now = state.now;
         self.write(&mut state, now);
         // Unwritten octets wait for room in the socket or for the peer's credit.
         while (state.core.backlog() > 0 || !state.outbox.is_empty()) && state.dead.is_none() {
-            if clock() >= deadline {
+            if state.now >= deadline {
                 let context = "the peer does not take the event in time";
                 return Err(CallError::new(
                     ErrorKind::DeadlineExceeded,
@@ -169,36 +162,27 @@ impl Link {
             }
             state = self.turn(state, Wait::Writing(deadline));
         }
-        match &state.dead {
-            None => Ok(()),
-            Some(why) => Err(lost(why)),
-        }
+        state.death().map_or(Ok(()), Err)
     }
 
     /// Waits for news of a unary call: its end (`Err`), or something else happened.
     fn wait<'a>(
         &'a self,
-        state: MutexGuard<'a, State>,
+        state: Locked<'a>,
         call: CallId,
-    ) -> Result<MutexGuard<'a, State>, Box<Result<Response, CallError>>> {
+    ) -> Result<Locked<'a>, Box<Result<Response, CallError>>> {
         let mut state = self.turn(state, Wait::News(call));
-        if let Some(place) = state.arrived.iter().position(|(name, _)| *name == call) {
-            let (_, result) = state.arrived.swap_remove(place);
-            state.hand_over();
+        if let Some(result) = state.take_arrived(call) {
             return Err(Box::new(result));
         }
-        if let Some(why) = &state.dead {
-            return Err(Box::new(Err(lost(why))));
+        match state.death() {
+            Some(error) => Err(Box::new(Err(error))),
+            None => Ok(state),
         }
-        Ok(state)
     }
 
     /// Makes one step towards news: leads one read, or sleeps while another thread leads.
-    pub(crate) fn turn<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        wait: Wait,
-    ) -> MutexGuard<'a, State> {
+    pub(super) fn turn<'a>(&'a self, mut state: Locked<'a>, wait: Wait) -> Locked<'a> {
         let (name, deadline) = match wait {
             Wait::News(call) if state.has_news(call) => return state,
             Wait::News(call) | Wait::Room(call) => (Some(call), None),
@@ -211,11 +195,13 @@ impl Link {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        if state.led {
-            state = self.follow(state, name, due);
-        } else {
-            state = self.lead(state, due);
-        }
+        state = match state.lead {
+            Lead::Nobody => self.lead(state, due),
+            Lead::Reads if !state.outbox.is_empty() && !state.has_writer() => {
+                self.write_on(state, name, due)
+            }
+            _ => self.follow(state, name, due),
+        };
         let now = state.now;
         if state.core.poll_timeout().is_some_and(|at| at <= now) {
             state.core.handle_timeout(now);
@@ -230,33 +216,58 @@ impl Link {
 
     fn follow<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: Locked<'a>,
         name: Option<CallId>,
         due: Option<Instant>,
-    ) -> MutexGuard<'a, State> {
-        let me = std::thread::current();
-        let id = me.id();
-        state.followers.push((name, me));
+    ) -> Locked<'a> {
+        state.followers.push(Follower::here(name, false));
         drop(state);
         match due {
             Some(at) => std::thread::park_timeout(at.saturating_duration_since(clock())),
             None => std::thread::park(),
         }
         let mut state = self.lock();
-        state.now = clock();
-        state.followers.retain(|(_, thread)| thread.id() != id);
+        state.saw(clock());
+        state.forget_follower();
+        state
+    }
+
+    /// Writes what is left over once there is room, while another thread sleeps in a plain read and
+    /// does not see that octets wait. Comes back when there was room, or for anything that a
+    /// follower is woken for.
+    fn write_on<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        name: Option<CallId>,
+        due: Option<Instant>,
+    ) -> Locked<'a> {
+        // Without a descriptor to be woken by, the octets wait for the leader's next turn.
+        let Ok(wake) = state.wake_fd() else {
+            return self.follow(state, name, due);
+        };
+        state.followers.push(Follower::here(name, true));
+        drop(state);
+        // A failure shows in the write.
+        let _waited = self.socket.wait_writable(&wake, due);
+        let now = clock();
+        let mut state = self.lock();
+        state.saw(now);
+        state.forget_follower();
+        wake.clear();
+        self.write(&mut state, now);
+        state.wake_senders();
         state
     }
 
     /// Reads once for all threads.
-    fn lead<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        due: Option<Instant>,
-    ) -> MutexGuard<'a, State> {
-        state.led = true;
+    fn lead<'a>(&'a self, mut state: Locked<'a>, due: Option<Instant>) -> Locked<'a> {
         let mut buffer = state.take_buffer();
         let writable = !state.outbox.is_empty();
+        state.lead = if writable {
+            Lead::ReadsAndWrites
+        } else {
+            Lead::Reads
+        };
         let exact = writable || due.is_some_and(|at| at < state.now + EXACT_BELOW);
         if !exact {
             self.bound_receive(&mut state, due);
@@ -268,12 +279,13 @@ impl Link {
         let now = clock();
         drop(waiting);
         let mut state = self.lock();
-        state.led = false;
-        state.now = now;
+        state.lead = Lead::Nobody;
+        state.saw(now);
         if let Some(paid) = paid {
             state.patience.learn(paid);
         }
         self.take_received(&mut state, buffer, received, now);
+        state.wake_senders();
         state
     }
 
@@ -338,12 +350,12 @@ impl Link {
     /// How long this wait is awake: as was asked for, or as has paid.
     fn awake(&self, state: &mut State, waiting: &Waiting) -> Awake {
         if self.busy_poll > Duration::ZERO {
-            Awake::Until(state.now + self.busy_poll)
+            Awake::Until(after(state.now, self.busy_poll))
         } else if self.patience > Duration::ZERO
             && waiting.is_alone()
             && state.patience.is_worth_it()
         {
-            Awake::Alone(state.now + self.patience)
+            Awake::Alone(after(state.now, self.patience))
         } else {
             Awake::No
         }
@@ -366,11 +378,7 @@ impl Link {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
             Err(error) => Some(error.to_string()),
         };
-        if buffer.is_empty() {
-            state.buffers.give(buffer);
-        } else {
-            state.partial = Some(buffer);
-        }
+        state.give_buffer(buffer);
         state.take_outputs();
         match end {
             None => self.write(state, now),
@@ -379,22 +387,15 @@ impl Link {
     }
 
     /// Writes what waits, as far as the kernel takes it.
-    pub(crate) fn write(&self, state: &mut State, now: Instant) {
-        loop {
+    pub(super) fn write(&self, state: &mut State, now: Instant) {
+        while state.dead.is_none() {
             if state.outbox.budget() > 0 {
                 state.core.poll_transmit(now, &mut state.outbox);
             }
             if state.outbox.is_empty() {
                 return;
             }
-            let sent = if state.outbox.pieces() == 1 {
-                self.socket.send_now(&[IoSlice::new(state.outbox.first())])
-            } else {
-                let mut slices = [IoSlice::new(&[]); PIECES_A_WRITE];
-                let count = state.outbox.slices(&mut slices);
-                self.socket.send_now(&slices[..count])
-            };
-            match sent {
+            match self.send(&state.outbox) {
                 Ok(count) => state.outbox.advance(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) => return self.break_off(state, error.to_string(), now),
@@ -402,10 +403,19 @@ impl Link {
         }
     }
 
+    fn send(&self, outbox: &Outbox) -> io::Result<usize> {
+        if outbox.pieces() == 1 {
+            return self.socket.send_now(&[IoSlice::new(outbox.first())]);
+        }
+        let mut slices = [IoSlice::new(&[]); PIECES_A_WRITE];
+        let count = outbox.slices(&mut slices);
+        self.socket.send_now(&slices[..count])
+    }
+
     /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
     /// for example, so that a call it did not take is known to be refused and not lost.
     fn break_off(&self, state: &mut State, why: String, now: Instant) {
-        if state.led {
+        if state.lead != Lead::Nobody {
             // The thread that reads for all hears it, and finds the end.
             return;
         }
@@ -414,7 +424,7 @@ impl Link {
             // The connection ends either way.
             let _fault = state.core.handle_event(now, Input::Octets(&mut buffer));
         }
-        state.buffers.give(buffer);
+        state.give_buffer(buffer);
         state.take_outputs();
         self.die(state, why, now);
     }
@@ -423,108 +433,34 @@ impl Link {
         if state.dead.is_some() {
             return;
         }
+        if state.core.fault().is_some() {
+            self.say_why(state, now);
+        }
         state.dead = Some(why);
         // The connection ends either way.
         let _fault_at_the_end = state.core.handle_event(now, Input::Closed);
-        if state.core.poll_transmit(now, &mut state.outbox) {
-            // Tells the peer what it did wrong; it may be gone.
-            let _peer_gone = self.socket.send_now(&[IoSlice::new(state.outbox.first())]);
-        }
         state.take_outputs();
         self.socket.shutdown();
-        state
-            .followers
-            .drain(..)
-            .for_each(|(_, thread)| thread.unpark());
+        state.wake_all();
+    }
+
+    /// Tells the peer what it did wrong, as far as it still reads: the core's last words, which it
+    /// forgets once it is told that the connection is closed.
+    fn say_why(&self, state: &mut State, now: Instant) {
+        state.core.poll_transmit(now, &mut state.outbox);
+        while !state.outbox.is_empty()
+            && let Ok(count) = self.send(&state.outbox)
+        {
+            state.outbox.advance(count);
+        }
     }
 
     /// Gives a call up.
-    pub(crate) fn cancel(&self, call: CallId, code: Code) {
+    pub(super) fn cancel(&self, call: CallId, code: Code) {
         let mut state = self.lock();
         state.core.cancel(call, code);
         state.streams.remove(&call);
         self.write(&mut state, clock());
-    }
-}
-
-impl State {
-    fn take_buffer(&mut self) -> BytesMut {
-        let mut buffer = self.partial.take().unwrap_or_else(|| self.buffers.take());
-        ReadBuffers::make_room(&mut buffer, self.core.wants());
-        buffer
-    }
-
-    pub(crate) fn has_news(&self, call: CallId) -> bool {
-        self.arrived.iter().any(|(name, _)| *name == call)
-            || self
-                .streams
-                .get(&call)
-                .is_some_and(|stream| !stream.messages.is_empty() || stream.end.is_some())
-    }
-
-    /// Why nothing goes any more, as an error of the call that finds out.
-    pub(crate) fn death(&self) -> Option<CallError> {
-        self.dead.as_deref().map(lost)
-    }
-
-    /// Wakes a thread to lead, if one waits and nobody leads.
-    pub(crate) fn hand_over(&mut self) {
-        if !self.led
-            && let Some((_, thread)) = self.followers.first()
-        {
-            thread.unpark();
-        }
-    }
-
-    fn take_outputs(&mut self) {
-        while let Some(output) = self.core.poll() {
-            match output {
-                Output::Response { call, response } => self.ended(call, Ok(response)),
-                Output::Failed { call, error } => {
-                    let error = match &self.dead {
-                        Some(why) => error.with_source(why.clone()),
-                        None => error,
-                    };
-                    self.ended(call, Err(error));
-                }
-                Output::Message { call, message } => {
-                    if let Some(stream) = self.streams.get_mut(&call) {
-                        stream.messages.push_back(message);
-                    } else {
-                        self.core.consumed(call, message.len());
-                    }
-                    self.wake(call);
-                }
-                Output::Writable { call } => self.wake(call),
-                Output::Draining => self.draining = true,
-                // A client's core tells nothing else.
-                _ => {}
-            }
-        }
-    }
-
-    fn ended(&mut self, call: CallId, result: Result<Response, CallError>) {
-        let result = result.and_then(Response::into_result);
-        match self.streams.get_mut(&call) {
-            None => {
-                self.arrived.push((call, result));
-            }
-            Some(stream) => {
-                stream.end = Some(result.map(|response| {
-                    if !response.body.is_empty() {
-                        stream.messages.push_back(response.body);
-                    }
-                    response.headers
-                }));
-            }
-        }
-        self.wake(call);
-    }
-
-    fn wake(&self, call: CallId) {
-        if let Some((_, thread)) = self.followers.iter().find(|(name, _)| *name == Some(call)) {
-            thread.unpark();
-        }
     }
 }
 
@@ -538,14 +474,4 @@ impl std::fmt::Debug for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Link({:?})", self.socket)
     }
-}
-
-fn lost(why: &str) -> CallError {
-    CallError::new(
-        ErrorKind::FateUnknown,
-        Origin::Transport,
-        true,
-        "the connection is lost",
-    )
-    .with_source(why.to_owned())
 }

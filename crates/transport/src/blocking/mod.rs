@@ -7,23 +7,20 @@
 //! Between calls nobody reads, so keep-alive pings are answered only while a call waits; the peer
 //! is told so when the connection is made.
 
+mod connecting;
 mod link;
 mod patience;
+mod state;
 mod stream;
 
-use crate::event_loop::clock;
+use crate::event_loop::{after, clock};
 use crate::{ClientOptions, Endpoint};
+use connecting::Connecting;
 use corewire_message::blocking::{CallStream, Caller};
-use corewire_message::{CallError, ErrorKind, Event, Origin, Request, Response};
-use corewire_sys::Socket;
+use corewire_message::{CallError, Event, Request, Response};
 use link::Link;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// A connection unused for so long is looked at before a call is sent on it: a peer that drains or
-/// has gone meanwhile is noticed before and not after, when the call's fate would be unknown. Costs
-/// one system call; callers in a tight loop do not pay it.
-const LOOK_AFTER: Duration = Duration::from_millis(1);
 
 /// A client of one service for threads that wait. Connects at the first call and again when the
 /// connection is lost. Any number of threads may use it at once.
@@ -31,7 +28,7 @@ const LOOK_AFTER: Duration = Duration::from_millis(1);
 pub struct Client {
     endpoint: Endpoint,
     options: ClientOptions,
-    link: Mutex<Option<Arc<Link>>>,
+    connecting: Connecting,
 }
 
 impl Client {
@@ -45,7 +42,7 @@ impl Client {
         Self {
             endpoint,
             options,
-            link: Mutex::new(None),
+            connecting: Connecting::default(),
         }
     }
 
@@ -55,7 +52,9 @@ impl Client {
     /// When connecting fails or takes too long.
     pub fn connect(endpoint: Endpoint, options: ClientOptions) -> Result<Self, CallError> {
         let client = Self::new(endpoint, options);
-        client.link(clock())?;
+        let now = clock();
+        // Nobody waits for a call's end yet: only `connect_timeout` bounds it.
+        client.link(now, after(now, Duration::MAX))?;
         Ok(client)
     }
 
@@ -65,48 +64,33 @@ impl Client {
         &self.endpoint
     }
 
-    fn link(&self, now: Instant) -> Result<Arc<Link>, CallError> {
-        let mut current = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(link) = &*current
-            && link.is_usable(now, LOOK_AFTER)
-        {
-            return Ok(Arc::clone(link));
-        }
-        *current = None;
-        let endpoint = &self.endpoint;
-        let socket = Socket::connect(endpoint.address(), self.options.connect_timeout);
-        let socket = socket.map_err(|error| {
-            let context = format!("{endpoint} could not be reached");
-            CallError::new(ErrorKind::NotSent, Origin::Transport, false, context).with_source(error)
-        })?;
-        let core = crate::event_loop::client_core(endpoint, &self.options, now);
-        let link = Arc::new(Link::new(socket, core, &self.options, now));
-        *current = Some(Arc::clone(&link));
-        Ok(link)
+    fn link(&self, now: Instant, deadline: Instant) -> Result<(Arc<Link>, Instant), CallError> {
+        self.connecting
+            .link(&self.endpoint, &self.options, now, deadline)
     }
 }
 
 impl Caller for Client {
     fn call(&self, mut request: Request) -> Result<Response, CallError> {
         let now = clock();
-        request
-            .deadline
-            .get_or_insert(now + self.options.call_timeout);
-        self.link(now)?.call(now, request)
+        let deadline = || after(now, self.options.call_timeout);
+        let deadline = *request.deadline.get_or_insert_with(deadline);
+        let (link, now) = self.link(now, deadline)?;
+        link.call(now, request)
     }
 
     fn send(&self, event: Event) -> Result<(), CallError> {
         let now = clock();
-        self.link(now)?
-            .send_event(now, event, now + self.options.call_timeout)
+        let deadline = after(now, self.options.call_timeout);
+        let (link, now) = self.link(now, deadline)?;
+        link.send_event(now, event, deadline)
     }
 
     fn open(&self, mut request: Request) -> Result<CallStream, CallError> {
         let now = clock();
-        request
-            .deadline
-            .get_or_insert(now + self.options.call_timeout);
-        let link = self.link(now)?;
+        let deadline = || after(now, self.options.call_timeout);
+        let deadline = *request.deadline.get_or_insert_with(deadline);
+        let (link, now) = self.link(now, deadline)?;
         stream::open(link, now, request).map(CallStream::new)
     }
 }

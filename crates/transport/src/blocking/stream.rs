@@ -1,6 +1,7 @@
 //! A stream that one thread reads and writes.
 
-use super::link::{Incoming, Link, Wait};
+use super::link::{Link, Wait};
+use super::state::Incoming;
 use crate::event_loop::clock;
 use corewire_message::blocking::StreamDriver;
 use corewire_message::{Body, CallError, Code, ErrorKind, Headers, Origin, Request};
@@ -37,6 +38,8 @@ pub(super) struct BlockingStream {
 impl StreamDriver for BlockingStream {
     fn send(&mut self, message: Body) -> Result<(), CallError> {
         let mut state = self.link.lock();
+        // The stream may have rested for long: turns go by the time that is known.
+        state.saw(clock());
         loop {
             if let Some(error) = state.death() {
                 return Err(error);
@@ -48,8 +51,8 @@ impl StreamDriver for BlockingStream {
                 }
                 Some(_) => {
                     state.core.send(self.call, message)?;
-                    self.link.write(&mut state, clock());
-                    state.hand_over();
+                    let now = state.now;
+                    self.link.write(&mut state, now);
                     return Ok(());
                 }
             }
@@ -71,6 +74,7 @@ impl StreamDriver for BlockingStream {
             return Ok(None);
         }
         let mut state = self.link.lock();
+        state.saw(clock());
         loop {
             let Some(incoming) = state.streams.get_mut(&self.call) else {
                 self.over = true;
@@ -78,13 +82,12 @@ impl StreamDriver for BlockingStream {
             };
             if let Some(message) = incoming.messages.pop_front() {
                 state.core.consumed(self.call, message.len());
-                self.link.write(&mut state, clock());
-                state.hand_over();
+                let now = state.now;
+                self.link.write(&mut state, now);
                 return Ok(Some(message));
             }
             if let Some(end) = incoming.end.take() {
                 state.streams.remove(&self.call);
-                state.hand_over();
                 self.over = true;
                 self.trailers = end?;
                 return Ok(None);

@@ -1,0 +1,171 @@
+//! Connecting, and who waits for it.
+//!
+//! One thread connects, outside the lock; others that come meanwhile wait for it, each no longer
+//! than its own deadline, and share what becomes of it. Only when the one that connects had less
+//! time than the options allow does its failure say nothing about the service: then the next tries.
+
+use super::link::Link;
+use crate::event_loop::{after, clock};
+use crate::{ClientOptions, Endpoint};
+use corewire_message::{CallError, ErrorKind, Origin};
+use corewire_sys::{Address, Socket};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A connection unused for so long is looked at before a call is sent on it: a peer that drains or
+/// has gone meanwhile is noticed before and not after, when the call's fate would be unknown. Costs
+/// one system call; callers in a tight loop do not pay it.
+const LOOK_AFTER: Duration = Duration::from_millis(1);
+
+/// The way to a client's current connection.
+#[derive(Debug, Default)]
+pub(super) struct Connecting {
+    current: Mutex<Current>,
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Current {
+    link: Option<Arc<Link>>,
+    /// Some thread connects.
+    attempt: Option<Arc<OnceLock<Outcome>>>,
+}
+
+/// What became of an attempt, for those who waited for it.
+#[derive(Debug)]
+enum Outcome {
+    /// The client's link is to be looked at again.
+    Open,
+    Failed(Arc<io::Error>),
+}
+
+impl Connecting {
+    /// A link that calls can be sent on, and what time it is: later than `now` when it had to be
+    /// waited for.
+    pub(super) fn link(
+        &self,
+        endpoint: &Endpoint,
+        options: &ClientOptions,
+        now: Instant,
+        deadline: Instant,
+    ) -> Result<(Arc<Link>, Instant), CallError> {
+        let mut current = self.lock();
+        let mut time = now;
+        loop {
+            if let Some(link) = &current.link
+                && link.is_usable(time, LOOK_AFTER)
+            {
+                return Ok((Arc::clone(link), time));
+            }
+            let Some(attempt) = current.attempt.clone() else {
+                break;
+            };
+            current = self.wait(current, &attempt, deadline)?;
+            if let Some(Outcome::Failed(error)) = attempt.get() {
+                return Err(unreachable(endpoint, Arc::clone(error)));
+            }
+            time = clock();
+        }
+        if time >= deadline {
+            return Err(CallError::deadline_exceeded(false));
+        }
+        current.link = None;
+        let attempt = Arc::new(OnceLock::new());
+        current.attempt = Some(Arc::clone(&attempt));
+        drop(current);
+
+        let until = after(time, options.connect_timeout);
+        let connected = connect_in_turn(endpoint.addresses(), until.min(deadline));
+        let now = clock();
+        let mut current = self.lock();
+        current.attempt = None;
+        let (outcome, result) = match connected {
+            Ok(socket) => {
+                let core = crate::event_loop::client_core(endpoint, options, now);
+                let link = Arc::new(Link::new(socket, core, options, now));
+                current.link = Some(Arc::clone(&link));
+                (Outcome::Open, Ok((link, now)))
+            }
+            Err(error) if deadline < until && error.kind() == io::ErrorKind::TimedOut => {
+                let told = CallError::deadline_exceeded(false).with_source(error);
+                (Outcome::Open, Err(told))
+            }
+            Err(error) => {
+                let error = Arc::new(error);
+                let told = unreachable(endpoint, Arc::clone(&error));
+                (Outcome::Failed(error), Err(told))
+            }
+        };
+        // It was not set before: only who made the attempt sets it.
+        let _set = attempt.set(outcome);
+        drop(current);
+        self.ended.notify_all();
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until another thread's attempt has ended.
+    fn wait<'a>(
+        &'a self,
+        mut current: MutexGuard<'a, Current>,
+        attempt: &OnceLock<Outcome>,
+        deadline: Instant,
+    ) -> Result<MutexGuard<'a, Current>, CallError> {
+        while attempt.get().is_none() {
+            let left = deadline.saturating_duration_since(clock());
+            if left.is_zero() {
+                return Err(CallError::deadline_exceeded(false));
+            }
+            let waited = self.ended.wait_timeout(current, left);
+            current = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(current)
+    }
+}
+
+/// Connects to the first of these that answers. An address that does not gets its share of the time
+/// that is left, so that the others are tried too.
+fn connect_in_turn<'a>(
+    addresses: impl ExactSizeIterator<Item = &'a Address>,
+    until: Instant,
+) -> io::Result<Socket> {
+    let mut untried = addresses.len();
+    let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        let share = u32::try_from(untried).unwrap_or(u32::MAX);
+        match Socket::connect(address, until.saturating_duration_since(clock()) / share) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => failure = error,
+        }
+        untried -= 1;
+    }
+    Err(failure)
+}
+
+fn unreachable(endpoint: &Endpoint, error: Arc<io::Error>) -> CallError {
+    let context = format!("{endpoint} could not be reached");
+    CallError::new(ErrorKind::NotSent, Origin::Transport, false, context).with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn the_next_address_is_tried_when_one_refuses() {
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+        let open = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addresses = [&closed, &open].map(|l| Address::Tcp(l.local_addr().unwrap()));
+        drop(closed);
+        let soon = Instant::now() + Duration::from_secs(5);
+        let socket = connect_in_turn(addresses.iter(), soon).unwrap();
+        assert_eq!(socket.peer(), addresses[1].to_string());
+        let refused = connect_in_turn(addresses[..1].iter(), soon).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+}

@@ -1,0 +1,275 @@
+//! What the threads that share a connection know of it.
+
+use super::patience::Patience;
+use crate::event_loop::ReadBuffers;
+use bytes::BytesMut;
+use corewire_message::{Body, CallError, ErrorKind, Headers, Origin, Response};
+use corewire_sys::WakeFd;
+use corewire_wire::{CallId, Core, Outbox, Output};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// The start of a message that is shorter than this waits in memory of its own for the rest, and
+/// the buffer it was read into is given back: a peer that sends slowly pins little.
+const SHORT_START: usize = 4 * 1024;
+
+thread_local! {
+    /// What this thread reads into, whichever connection it reads: idle connections hold none.
+    static BUFFERS: RefCell<ReadBuffers> = RefCell::default();
+}
+
+pub(super) struct State {
+    pub(super) core: Box<dyn Core + Send>,
+    pub(super) outbox: Outbox,
+    /// The start of a message whose rest has not come.
+    partial: Option<BytesMut>,
+    pub(super) lead: Lead,
+    /// Threads that sleep until their call has news or they are to lead.
+    pub(super) followers: Vec<Follower>,
+    /// Wakes the follower that waits for room to write; made when first needed.
+    wake: Option<Arc<WakeFd>>,
+    /// Ends of calls whose thread has not taken them.
+    /// Few: a list is looked through faster than a map.
+    arrived: Vec<(CallId, Result<Response, CallError>)>,
+    /// What came in for open streams.
+    pub(super) streams: HashMap<CallId, Incoming>,
+    /// The socket's receive timeout as it is set.
+    pub(super) receive_timeout: Option<Duration>,
+    pub(super) used: Instant,
+    /// The time when the clock was last read: reading it costs as much as the rest of a turn.
+    pub(super) now: Instant,
+    pub(super) patience: Patience,
+    /// Why nothing goes any more.
+    pub(super) dead: Option<String>,
+    /// The peer takes no more calls.
+    pub(super) draining: bool,
+}
+
+/// What the thread that reads for all, if there is one, sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lead {
+    /// Nobody reads.
+    Nobody,
+    /// It sleeps until octets come; that there is room to write it does not see.
+    Reads,
+    /// It wakes for both.
+    ReadsAndWrites,
+}
+
+/// A thread that sleeps while another one leads.
+#[derive(Debug)]
+pub(super) struct Follower {
+    /// Whose news it waits for; without one, for what it has written to be taken.
+    call: Option<CallId>,
+    thread: Thread,
+    /// It waits for room to write as well.
+    writes: bool,
+}
+
+impl Follower {
+    /// This thread.
+    pub(super) fn here(call: Option<CallId>, writes: bool) -> Self {
+        let thread = std::thread::current();
+        Self {
+            call,
+            thread,
+            writes,
+        }
+    }
+
+    fn wake(&self, wake: Option<&WakeFd>) {
+        match wake {
+            Some(wake) if self.writes => wake.wake(),
+            _ => self.thread.unpark(),
+        }
+    }
+}
+
+/// What came in for one stream.
+#[derive(Default)]
+pub(super) struct Incoming {
+    pub(super) messages: VecDeque<Body>,
+    pub(super) end: Option<Result<Headers, CallError>>,
+}
+
+impl State {
+    pub(super) fn new(core: Box<dyn Core + Send>, now: Instant) -> Self {
+        Self {
+            core,
+            outbox: Outbox::new(),
+            partial: None,
+            lead: Lead::Nobody,
+            followers: Vec::new(),
+            wake: None,
+            arrived: Vec::new(),
+            streams: HashMap::new(),
+            receive_timeout: None,
+            used: now,
+            now,
+            patience: Patience::new(),
+            dead: None,
+            draining: false,
+        }
+    }
+
+    /// The clock was read. Threads read it before they have the lock, so it may be old news.
+    pub(super) fn saw(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    /// A buffer that begins with what has come of the next message.
+    pub(super) fn take_buffer(&mut self) -> BytesMut {
+        let mut buffer = match self.partial.take() {
+            Some(start) if start.len() >= SHORT_START => start,
+            start => {
+                let mut buffer = BUFFERS.with_borrow_mut(ReadBuffers::take);
+                buffer.extend_from_slice(start.as_deref().unwrap_or_default());
+                buffer
+            }
+        };
+        ReadBuffers::make_room(&mut buffer, self.core.wants());
+        buffer
+    }
+
+    /// Takes a buffer back with what the core left in it.
+    pub(super) fn give_buffer(&mut self, buffer: BytesMut) {
+        if buffer.len() >= SHORT_START {
+            self.partial = Some(buffer);
+            return;
+        }
+        self.partial = (!buffer.is_empty()).then(|| BytesMut::from(&buffer[..]));
+        BUFFERS.with_borrow_mut(|buffers| buffers.give(buffer));
+    }
+
+    pub(super) fn has_news(&self, call: CallId) -> bool {
+        self.arrived.iter().any(|(name, _)| *name == call)
+            || self
+                .streams
+                .get(&call)
+                .is_some_and(|stream| !stream.messages.is_empty() || stream.end.is_some())
+    }
+
+    /// Why nothing goes any more, as an error of the call that finds out.
+    pub(super) fn death(&self) -> Option<CallError> {
+        self.dead.as_deref().map(lost)
+    }
+
+    /// How a unary call ended, once it has.
+    pub(super) fn take_arrived(&mut self, call: CallId) -> Option<Result<Response, CallError>> {
+        let place = self.arrived.iter().position(|(name, _)| *name == call)?;
+        Some(self.arrived.swap_remove(place).1)
+    }
+
+    /// Wakes a thread that waits, if it is needed: to lead when nobody does, to write when octets
+    /// wait and nobody sees when there is room for them.
+    pub(super) fn hand_over(&self) {
+        let needed = match self.lead {
+            Lead::Nobody => true,
+            Lead::Reads => !self.outbox.is_empty() && !self.has_writer(),
+            Lead::ReadsAndWrites => false,
+        };
+        if needed && let Some(follower) = self.followers.first() {
+            follower.wake(self.wake.as_deref());
+        }
+    }
+
+    /// Whether a follower waits for room to write.
+    pub(super) fn has_writer(&self) -> bool {
+        self.followers.iter().any(|follower| follower.writes)
+    }
+
+    /// This thread follows no more.
+    pub(super) fn forget_follower(&mut self) {
+        let me = std::thread::current().id();
+        self.followers.retain(|follower| follower.thread.id() != me);
+    }
+
+    /// Wakes the threads whose events wait: some may have been taken, or there is room for more.
+    pub(super) fn wake_senders(&self) {
+        let senders = self.followers.iter().filter(|other| other.call.is_none());
+        senders.for_each(|sender| sender.wake(self.wake.as_deref()));
+    }
+
+    /// Wakes everybody: nothing comes any more.
+    pub(super) fn wake_all(&mut self) {
+        for follower in self.followers.drain(..) {
+            follower.wake(self.wake.as_deref());
+        }
+    }
+
+    /// What wakes the follower that writes.
+    pub(super) fn wake_fd(&mut self) -> io::Result<Arc<WakeFd>> {
+        if let Some(wake) = &self.wake {
+            return Ok(Arc::clone(wake));
+        }
+        let wake = Arc::new(WakeFd::new()?);
+        self.wake = Some(Arc::clone(&wake));
+        Ok(wake)
+    }
+
+    pub(super) fn take_outputs(&mut self) {
+        while let Some(output) = self.core.poll() {
+            match output {
+                Output::Response { call, response } => self.ended(call, Ok(response)),
+                Output::Failed { call, error } => {
+                    let error = match &self.dead {
+                        Some(why) => error.with_source(why.clone()),
+                        None => error,
+                    };
+                    self.ended(call, Err(error));
+                }
+                Output::Message { call, message } => {
+                    if let Some(stream) = self.streams.get_mut(&call) {
+                        stream.messages.push_back(message);
+                    } else {
+                        self.core.consumed(call, message.len());
+                    }
+                    self.wake(call);
+                }
+                Output::Writable { call } => self.wake(call),
+                Output::Draining => self.draining = true,
+                // A client's core tells nothing else.
+                _ => {}
+            }
+        }
+    }
+
+    fn ended(&mut self, call: CallId, result: Result<Response, CallError>) {
+        let result = result.and_then(Response::into_result);
+        match self.streams.get_mut(&call) {
+            None => {
+                self.arrived.push((call, result));
+            }
+            Some(stream) => {
+                stream.end = Some(result.map(|response| {
+                    if !response.body.is_empty() {
+                        stream.messages.push_back(response.body);
+                    }
+                    response.headers
+                }));
+            }
+        }
+        self.wake(call);
+    }
+
+    fn wake(&self, call: CallId) {
+        let mut followers = self.followers.iter();
+        if let Some(follower) = followers.find(|follower| follower.call == Some(call)) {
+            follower.wake(self.wake.as_deref());
+        }
+    }
+}
+
+fn lost(why: &str) -> CallError {
+    CallError::new(
+        ErrorKind::FateUnknown,
+        Origin::Transport,
+        true,
+        "the connection is lost",
+    )
+    .with_source(why.to_owned())
+}

@@ -1,0 +1,370 @@
+//! The blocking driver where threads share a connection, where a peer is slow, and where time runs
+//! out. What is promised in full is in testkit's conformance suite.
+
+use corewire_message::blocking::Caller as _;
+use corewire_message::{
+    Body, CallContext, CallKind, Code, ErrorKind, Event, Inbound, Operation, Outbound, Request,
+    Response, Service,
+};
+use corewire_transport::native;
+use corewire_transport::{
+    Address, ClientOptions, Endpoint, Protocol, Server, ServerOptions, blocking,
+};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const ECHO: Operation = Operation::from_static("test.v1.Test/Echo");
+const HANG: Operation = Operation::from_static("test.v1.Test/Hang");
+const LATE: Operation = Operation::from_static("test.v1.Test/Late");
+const CHAT: Operation = Operation::from_static("test.v1.Test/Chat");
+const NOTE: Operation = Operation::from_static("test.v1.Test/Note");
+
+const LARGE: usize = 15 << 20;
+
+#[derive(Default)]
+struct Test {
+    events: AtomicUsize,
+}
+
+impl Service for Test {
+    fn kind(&self, operation: &Operation) -> Option<CallKind> {
+        Some(if *operation == CHAT {
+            CallKind::Stream
+        } else {
+            CallKind::Unary
+        })
+    }
+
+    async fn call(&self, _context: &CallContext, request: Request) -> Response {
+        if request.operation == HANG {
+            std::future::pending().await
+        }
+        if request.operation == LATE {
+            // Nothing else is served meanwhile either.
+            std::thread::sleep(Duration::from_millis(600));
+        }
+        Response::ok(request.body)
+    }
+
+    async fn stream(
+        &self,
+        _context: &CallContext,
+        _request: Request,
+        mut inbound: Inbound,
+        mut outbound: Outbound,
+    ) -> Response {
+        while let Ok(Some(message)) = inbound.message().await {
+            if outbound.send(message).await.is_err() {
+                break;
+            }
+        }
+        Response::ok(Body::new())
+    }
+
+    async fn event(&self, _context: &CallContext, _event: Event) {
+        self.events.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn server(protocol: Protocol) -> (Server, Endpoint, Arc<Test>) {
+    let test = Arc::new(Test::default());
+    let mut options = ServerOptions::default();
+    options.loops = 1;
+    let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
+    let server = Server::start(&[anywhere], Arc::clone(&test), options).unwrap();
+    let endpoint = Endpoint::new(protocol, server.addresses()[0].clone());
+    (server, endpoint, test)
+}
+
+fn client(endpoint: Endpoint) -> blocking::Client {
+    blocking::Client::connect(endpoint, ClientOptions::default()).unwrap()
+}
+
+fn listener() -> (TcpListener, Endpoint) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    (listener, Endpoint::new(Protocol::Native, address))
+}
+
+/// A request that ends after so many milliseconds.
+fn within(operation: Operation, millis: u64) -> Request {
+    Request::new(operation).with_deadline(Instant::now() + Duration::from_millis(millis))
+}
+
+#[test]
+fn who_sends_an_event_hands_the_lead_over() {
+    let (_server, endpoint, _) = server(Protocol::Native);
+    let client = client(endpoint);
+    let over = AtomicBool::new(false);
+    let worst = std::thread::scope(|scope| {
+        let caller = scope.spawn(|| {
+            let mut worst = Duration::ZERO;
+            while !over.load(Ordering::SeqCst) {
+                let before = Instant::now();
+                client.call(within(ECHO, 5000)).unwrap();
+                worst = worst.max(before.elapsed());
+            }
+            worst
+        });
+        for _ in 0..3 {
+            let event = Event::new(NOTE, Body::from(vec![1; LARGE]));
+            client.send(event).unwrap();
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+        over.store(true, Ordering::SeqCst);
+        caller.join().unwrap()
+    });
+    assert!(worst < Duration::from_secs(1), "{worst:?}");
+}
+
+#[test]
+fn who_leaves_a_stream_early_hands_the_lead_over() {
+    let (_server, endpoint, _) = server(Protocol::Native);
+    let client = client(endpoint);
+    std::thread::scope(|scope| {
+        let mut stream = client.open(within(CHAT, 400)).unwrap();
+        // Leads while it waits for room, until its deadline, and leaves with an error.
+        let early = scope.spawn(move || while stream.send(vec![1; 1 << 20]).is_ok() {});
+        std::thread::sleep(Duration::from_millis(200));
+        let before = Instant::now();
+        // The answer comes when that one is gone.
+        client.call(within(LATE, 5000)).unwrap();
+        let took = before.elapsed();
+        assert!(early.is_finished());
+        assert!(took < Duration::from_millis(1500), "{took:?}");
+    });
+}
+
+#[test]
+fn a_large_call_is_not_stalled_by_a_slow_one() {
+    for protocol in Protocol::ALL {
+        let (_server, endpoint, _) = server(protocol);
+        let client = client(endpoint);
+        client.call(Request::new(ECHO)).unwrap();
+        std::thread::scope(|scope| {
+            let slow = scope.spawn(|| client.call(within(HANG, 3000)));
+            std::thread::sleep(Duration::from_millis(200));
+            let before = Instant::now();
+            // HTTP/2's default limit on messages is lower.
+            let octets = if protocol == Protocol::Native {
+                LARGE
+            } else {
+                3 << 20
+            };
+            let request = Request::new(ECHO).with_body(vec![1; octets]);
+            assert_eq!(client.call(request).unwrap().body.len(), octets);
+            let took = before.elapsed();
+            assert!(took < Duration::from_millis(1500), "{protocol}: {took:?}");
+            slow.join().unwrap().unwrap_err();
+        });
+    }
+}
+
+#[test]
+fn large_calls_of_many_threads_all_come_through_beside_a_slow_one() {
+    let (_server, endpoint, _) = server(Protocol::Native);
+    let client = client(endpoint);
+    std::thread::scope(|scope| {
+        scope.spawn(|| client.call(within(HANG, 8000)).unwrap_err());
+        std::thread::sleep(Duration::from_millis(100));
+        let before = Instant::now();
+        let calls = (0..4).map(|_| {
+            scope.spawn(|| {
+                for octets in [LARGE, 100, LARGE / 3, 70_000] {
+                    let request = within(ECHO, 20_000).with_body(vec![1; octets]);
+                    assert_eq!(client.call(request).unwrap().body.len(), octets);
+                }
+            })
+        });
+        let calls: Vec<_> = calls.collect();
+        for call in calls {
+            call.join().unwrap();
+        }
+        let took = before.elapsed();
+        assert!(took < Duration::from_secs(6), "{took:?}");
+    });
+}
+
+#[test]
+fn an_event_beyond_the_credit_is_known_to_be_away_while_another_thread_leads() {
+    let (_server, endpoint, _) = server(Protocol::Native);
+    let client = client(endpoint);
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| client.call(within(HANG, 3000)));
+        std::thread::sleep(Duration::from_millis(100));
+        let before = Instant::now();
+        client
+            .send(Event::new(NOTE, Body::from(vec![1; LARGE])))
+            .unwrap();
+        let took = before.elapsed();
+        assert!(took < Duration::from_millis(1500), "{took:?}");
+        slow.join().unwrap().unwrap_err();
+    });
+}
+
+#[test]
+fn a_flood_of_events_arrives_whole() {
+    const THREADS: usize = 4;
+    const EACH: usize = 5_000;
+    for protocol in [Protocol::Native, Protocol::Grpc] {
+        let (_server, endpoint, test) = server(protocol);
+        let mut options = ClientOptions::default();
+        // Little may wait: threads that send at the same time meet the limit.
+        options.native.max_backlog = 6_000;
+        options.http2.max_backlog = 6_000;
+        let client = blocking::Client::connect(endpoint, options).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..EACH {
+                        let event = Event::new(NOTE, Body::from(vec![1; 4096]));
+                        client.send(event).unwrap();
+                    }
+                });
+            }
+        });
+        let end = Instant::now() + Duration::from_secs(10);
+        while test.events.load(Ordering::SeqCst) < THREADS * EACH {
+            assert!(Instant::now() < end, "{protocol}: {:?}", test.events);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_rested_ends_in_time() {
+    let (listener, endpoint) = listener();
+    let client = client(endpoint);
+    let _silent = listener.accept().unwrap();
+    let deadline = Instant::now() + Duration::from_millis(1200);
+    let mut stream = client
+        .open(Request::new(CHAT).with_deadline(deadline))
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1000));
+    let error = stream.receive().unwrap_err();
+    let late = deadline.elapsed();
+    assert!(late < Duration::from_millis(200), "{late:?}");
+    assert_eq!(error.code(), Code::DeadlineExceeded);
+}
+
+/// What a client writes to a peer that answers with these octets.
+fn told_to(protocol: Protocol, answer: &[u8]) -> Vec<u8> {
+    let (listener, endpoint) = listener();
+    let endpoint = Endpoint::new(protocol, endpoint.address().clone());
+    let client = client(endpoint);
+    let (mut peer, _) = listener.accept().unwrap();
+    let mut told = Vec::new();
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| client.call(within(ECHO, 5000)));
+        peer.write_all(answer).unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        peer.read_to_end(&mut told).unwrap();
+        call.join().unwrap().unwrap_err();
+    });
+    told
+}
+
+#[test]
+fn a_faulty_peer_is_told_why() {
+    let mut answer = native::MAGIC.to_vec();
+    answer.extend_from_slice(&[0xff; 64]);
+    let told = told_to(Protocol::Native, &answer);
+    let told = String::from_utf8_lossy(&told).into_owned();
+    assert!(told.contains("is not HELLO"), "{told:?}");
+
+    // SETTINGS of one octet.
+    let told = told_to(Protocol::Grpc, &[0, 0, 1, 4, 0, 0, 0, 0, 0, 0xff]);
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
+    let mut frames = &told[preface..];
+    let mut kinds = Vec::new();
+    while let [a, b, c, kind, ..] = *frames {
+        kinds.push(kind);
+        let length = u32::from_be_bytes([0, a, b, c]) as usize;
+        frames = frames.get(9 + length..).unwrap_or_default();
+    }
+    assert!(kinds.contains(&7), "no GOAWAY: {kinds:?}");
+}
+
+/// A listener whose queue is full, so that connecting to it takes as long as it may.
+fn full() -> (TcpListener, Vec<TcpStream>, Endpoint) {
+    let (listener, endpoint) = listener();
+    let address = listener.local_addr().unwrap();
+    let mut queued = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+        queued.push(stream);
+        assert!(queued.len() < 10_000, "the queue is never full");
+    }
+    (listener, queued, endpoint)
+}
+
+#[test]
+fn a_deadline_covers_connecting_and_waiting_for_it() {
+    let (listener, queued, endpoint) = full();
+    let client = blocking::Client::new(endpoint, ClientOptions::default());
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = [200, 400, 100, 300]
+            .into_iter()
+            .map(|millis| {
+                let request = within(ECHO, millis);
+                let client = &client;
+                scope.spawn(move || {
+                    let deadline = request.deadline.unwrap();
+                    let error = client.call(request).unwrap_err();
+                    (deadline.elapsed(), error)
+                })
+            })
+            .collect();
+        for call in calls {
+            let (late, error) = call.join().unwrap();
+            assert!(late < Duration::from_millis(150), "{late:?}: {error}");
+            assert_eq!(error.kind(), ErrorKind::DeadlineExceeded, "{error}");
+            assert!(!error.may_have_executed());
+        }
+    });
+    drop((listener, queued));
+}
+
+#[test]
+fn threads_that_wait_for_a_connection_share_what_becomes_of_it() {
+    let (listener, queued, endpoint) = full();
+    let mut options = ClientOptions::default();
+    options.connect_timeout = Duration::from_millis(400);
+    let client = blocking::Client::new(endpoint, options);
+    let before = Instant::now();
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| client.call(within(ECHO, 5000)).unwrap_err()))
+            .collect();
+        for call in calls {
+            assert_eq!(call.join().unwrap().kind(), ErrorKind::NotSent);
+        }
+    });
+    let took = before.elapsed();
+    assert!(took < Duration::from_millis(800), "{took:?}");
+    drop((listener, queued));
+
+    let (server, endpoint, _) = server(Protocol::Native);
+    let client = blocking::Client::new(endpoint, ClientOptions::default());
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| client.call(Request::new(ECHO)).unwrap());
+        }
+    });
+    assert_eq!(server.counters().accepted(), 1);
+}
+
+#[test]
+fn no_timeout_at_all_is_allowed() {
+    let (_server, endpoint, _) = server(Protocol::Native);
+    let mut options = ClientOptions::default();
+    options.call_timeout = Duration::MAX;
+    options.connect_timeout = Duration::MAX;
+    options.patience = Duration::MAX;
+    let client = blocking::Client::new(endpoint, options);
+    client.call(Request::new(ECHO)).unwrap();
+    client.send(Event::new(NOTE, Body::new())).unwrap();
+    client.open(Request::new(CHAT)).unwrap().finish().unwrap();
+}
