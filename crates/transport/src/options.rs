@@ -53,6 +53,10 @@ pub struct ServerOptions {
     /// Octets that may wait for a peer that does not read, before it is not read either. Default
     /// 4 MiB.
     pub max_backlog: usize,
+    /// Events of one connection that may be in progress. More wait, and what the peer sends behind
+    /// them does too, until one of them has ended. An event that has begun is finished even when its
+    /// connection closes meanwhile. Default 1024; zero counts as one.
+    pub max_events_in_progress: usize,
     /// How long a new connection may take to show which protocol it speaks. Default 10 s.
     pub first_octets_timeout: Duration,
     /// How long an event loop asks again and again before it sleeps. Default zero: off.
@@ -70,6 +74,7 @@ impl Default for ServerOptions {
             loops: std::thread::available_parallelism().map_or(1, usize::from),
             max_connections: 65_536,
             max_backlog: 4 * 1024 * 1024,
+            max_events_in_progress: 1024,
             first_octets_timeout: Duration::from_secs(10),
             busy_poll: Duration::ZERO,
             native: native::Config::default(),

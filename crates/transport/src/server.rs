@@ -1,19 +1,18 @@
 //! A server: one event loop a core, each on a thread of its own, one service.
 
 use crate::ServerOptions;
-use crate::event_loop::{EventLoop, LoopHandle, ServerCounters};
+use crate::event_loop::{EventLoop, LoopHandle, Loops, ServerCounters};
 use corewire_message::Service;
 use corewire_sys::{Address, Listener};
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A running server. Dropping it cuts what is in flight; [`drain`](Self::drain) does not.
 #[derive(Debug)]
 pub struct Server {
     addresses: Vec<Address>,
-    loops: Vec<(LoopHandle, JoinHandle<io::Result<()>>)>,
+    loops: Loops,
     counters: Arc<ServerCounters>,
 }
 
@@ -38,7 +37,7 @@ impl Server {
         let counters = Arc::new(ServerCounters::default());
         let mut server = Self {
             addresses: addresses.to_vec(),
-            loops: Vec::new(),
+            loops: Loops::default(),
             counters: Arc::clone(&counters),
         };
         let count = options.loops.max(1);
@@ -59,31 +58,17 @@ impl Server {
         for (index, listeners) in listeners.into_iter().enumerate() {
             let (service, options) = (Arc::clone(&service), Arc::clone(&options));
             let counters = Arc::clone(&counters);
-            let (ready, started) = std::sync::mpsc::sync_channel(1);
-            // A loop's tasks never leave their thread, so it is made there.
-            let run = move || {
-                let made = EventLoop::new().and_then(|mut event_loop| {
-                    for listener in listeners {
-                        let service = Arc::clone(&service);
-                        let (options, counters) = (Arc::clone(&options), Arc::clone(&counters));
-                        event_loop.accept_from(listener, service, options, counters)?;
-                    }
-                    Ok(event_loop)
-                });
-                let mut event_loop = match made {
-                    Ok(event_loop) => event_loop,
-                    Err(error) => {
-                        let _starter_gone = ready.send(Err(error));
-                        return Ok(());
-                    }
-                };
-                let _starter_gone = ready.send(Ok(event_loop.handle()));
-                event_loop.run()
+            let make = move || {
+                let mut event_loop = EventLoop::new()?;
+                for listener in listeners {
+                    let service = Arc::clone(&service);
+                    let (options, counters) = (Arc::clone(&options), Arc::clone(&counters));
+                    event_loop.accept_from(listener, service, options, counters)?;
+                }
+                Ok(event_loop)
             };
-            let name = format!("corewire-{index}");
-            let thread = std::thread::Builder::new().name(name).spawn(run)?;
-            let handle = started.recv().map_err(io::Error::other)??;
-            server.loops.push((handle, thread));
+            let run = |mut event_loop: EventLoop| event_loop.run();
+            server.loops.start(format!("corewire-{index}"), make, run)?;
         }
         Ok(server)
     }
@@ -102,7 +87,7 @@ impl Server {
 
     /// A way to each of its loops, for clients that shall be driven there.
     pub fn loops(&self) -> impl Iterator<Item = &LoopHandle> {
-        self.loops.iter().map(|(handle, _)| handle)
+        self.loops.handles.iter()
     }
 
     /// Takes no more connections and calls, finishes those in flight, and ends; what is still in
@@ -111,31 +96,23 @@ impl Server {
     /// # Errors
     /// What a loop ended with.
     pub fn drain(mut self, within: Duration) -> io::Result<()> {
-        for (handle, _) in &self.loops {
-            handle.drain(within);
-        }
+        self.loops().for_each(|handle| handle.drain(within));
         self.join()
     }
 
-    /// Waits until its loops have ended.
+    /// Waits until its loops have ended. When one of them ends with an error it stops the others: a
+    /// server that has lost some of its loops would leave connections unanswered.
     ///
     /// # Errors
-    /// What a loop ended with.
+    /// What the first of them that failed ended with.
     pub fn join(&mut self) -> io::Result<()> {
-        for (_, thread) in self.loops.drain(..) {
-            thread
-                .join()
-                .map_err(|_| io::Error::other("an event loop panicked"))??;
-        }
-        Ok(())
+        self.loops.join()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        for (handle, _) in &self.loops {
-            handle.stop();
-        }
+        self.loops().for_each(LoopHandle::stop);
         // Nobody is left to tell what the loops ended with.
         let _ended = self.join();
     }

@@ -128,6 +128,9 @@ impl Client {
 
     /// Sends a request; `completion` is called with its end on the loop's thread, where it must
     /// not block. The calls of one thread leave in order.
+    ///
+    /// When the loop has ended already, `completion` is called on this thread before `call_then`
+    /// returns: hold no lock here that it takes. A panic in it is caught and told to nobody.
     pub fn call_then(
         &self,
         request: Request,

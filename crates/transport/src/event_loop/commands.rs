@@ -7,11 +7,10 @@ use super::client::Channel;
 use super::connection::{Connection, Role, State};
 use super::inbox::{Command, Completion};
 use super::stream::StreamShared;
-use super::{Due, EventLoop, Phase, Timer, after};
+use super::{EventLoop, Phase, Sleep, after};
 use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
 use corewire_sys::{Interest, Socket};
 use corewire_wire::CallId;
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Turns of the inbox before the sockets are looked at again: tasks that only wake each other
@@ -101,12 +100,7 @@ impl EventLoop {
                 self.with_stream(&stream, |core, call| core.consumed(call, octets));
             }
             Command::Respond { at, response } => self.answer(at, response),
-            Command::Sleep { until, waker } => {
-                self.timers.push(Reverse(Timer {
-                    at: until,
-                    what: Due::Wake(waker),
-                }));
-            }
+            Command::Sleep { until, sleep } => self.timers.sleep(until, sleep),
             Command::Drain { until } => self.drain(until),
             Command::Stop => self.end(),
         }
@@ -185,7 +179,10 @@ impl EventLoop {
     fn connection_of(&mut self, channel: usize, request: &mut Request) -> Result<Key, CallError> {
         let now = self.now.max(super::clock());
         self.now = now;
-        if self.phase == Phase::Ended {
+        if matches!(
+            self.phase,
+            Phase::Ended | Phase::Draining { callers: true, .. }
+        ) {
             return Err(loop_ended());
         }
         let Some(Some(found)) = self.channels.get_mut(channel) else {
@@ -209,6 +206,7 @@ impl EventLoop {
                 let mut connection =
                     Connection::new(socket, role, State::Connecting, Interest::Write);
                 connection.core = Some(found.new_core(now));
+                connection.settle_by = Some(after(now, found.options.connect_timeout));
                 connection
             }
             Err(error) => {
@@ -221,15 +219,11 @@ impl EventLoop {
                 );
             }
         };
-        let at = after(now, found.options.connect_timeout);
         let key = self.insert(connection).ok_or_else(loop_ended)?;
         if let Some(Some(found)) = self.channels.get_mut(channel) {
             found.connection = Some(key);
         }
-        self.timers.push(Reverse(Timer {
-            at,
-            what: Due::Connecting(key),
-        }));
+        self.set_timer(key);
         Ok(key)
     }
 
@@ -309,22 +303,10 @@ impl EventLoop {
                     completion.complete(Err(loop_ended()));
                 }
                 Command::Open { stream, .. } => stream.end(Err(loop_ended()), true),
-                Command::Sleep { waker, .. } => waker.wake(),
+                Command::Sleep { sleep, .. } => Sleep::end(&sleep),
                 _ => {}
             }
         }
-        for Reverse(timer) in self.timers.drain() {
-            if let Due::Wake(waker) = timer.what {
-                waker.wake();
-            }
-        }
-    }
-
-    pub(super) fn do_connect_timeout(&mut self, key: Key) {
-        if let Some(connection) = self.connections.get_mut(key)
-            && connection.state == State::Connecting
-        {
-            self.close(key, Some("connecting took too long".into()));
-        }
+        self.timers.wake_all();
     }
 }

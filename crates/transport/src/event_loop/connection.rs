@@ -4,6 +4,7 @@ use super::buffers::ReadBuffers;
 use super::call_map::CallMap;
 use super::inbox::Completion;
 use super::stream::StreamShared;
+use super::timers::TimerId;
 use bytes::BytesMut;
 use corewire_message::CallContext;
 use corewire_sys::{Interest, Socket};
@@ -15,6 +16,10 @@ use std::time::Instant;
 /// Receives from one socket in one turn at most this often, so that a fast peer does not keep the
 /// others waiting.
 const RECEIVES_A_TURN: usize = 4;
+
+/// A peer is read for so many octets while none of its events can begin, since answers to pings and
+/// credit are among them.
+const READ_AHEAD: usize = 32 * 1024;
 
 /// Pieces given to the kernel in one gathering write.
 const PIECES_A_WRITE: usize = 64;
@@ -29,13 +34,19 @@ pub(crate) struct Connection {
     partial: Option<BytesMut>,
     pub(crate) outbox: Outbox,
     pub(crate) interest: Interest,
-    /// When the loop will look at this connection's timeout; never later than it is due.
-    pub(crate) timer: Option<Instant>,
+    /// When the loop will look at what is due here; never later than it is.
+    pub(crate) timer: Option<(Instant, TimerId)>,
+    /// Until when it must be connected, or have shown which protocol it speaks.
+    pub(crate) settle_by: Option<Instant>,
     pub(crate) state: State,
     /// Stands in the loop's list of connections to flush.
     pub(crate) dirty: bool,
     /// Nobody will call on it any more: it is closed when its calls have ended.
     pub(crate) close_when_idle: bool,
+    /// Server: events whose task has not ended.
+    pub(crate) events: usize,
+    /// Octets read since as many events were in progress as may be; `None` when fewer are.
+    pub(crate) read_ahead: Option<usize>,
     /// Why it is being closed, for the errors of its calls.
     pub(crate) why: Option<String>,
 }
@@ -92,9 +103,12 @@ impl Connection {
             outbox: Outbox::new(),
             interest,
             timer: None,
+            settle_by: None,
             state,
             dirty: false,
             close_when_idle: false,
+            events: 0,
+            read_ahead: None,
             why: None,
         }
     }
@@ -105,7 +119,10 @@ impl Connection {
         buffers: &mut ReadBuffers,
         mut take: impl FnMut(&mut Self, &mut BytesMut) -> Result<(), String>,
     ) -> Received {
-        let mut buffer = self.partial.take().unwrap_or_else(|| buffers.take());
+        let mut buffer = match self.partial.take() {
+            Some(start) => buffers.take_with(start),
+            None => buffers.take(),
+        };
         let mut end = None;
         for _ in 0..RECEIVES_A_TURN {
             let wanted = self.core.as_ref().map_or(0, |core| core.wants());
@@ -114,6 +131,9 @@ impl Connection {
             match self.socket.receive_now(&mut buffer) {
                 Ok(0) => end = Some(None),
                 Ok(count) => {
+                    if let Some(ahead) = &mut self.read_ahead {
+                        *ahead += count;
+                    }
                     if let Err(why) = take(self, &mut buffer) {
                         end = Some(Some(why));
                     } else if count == room {
@@ -125,11 +145,7 @@ impl Connection {
             }
             break;
         }
-        if buffer.is_empty() {
-            buffers.give(buffer);
-        } else {
-            self.partial = Some(buffer);
-        }
+        self.partial = buffers.give_but_start(buffer);
         end.map_or(Received::Octets, Received::End)
     }
 
@@ -170,6 +186,15 @@ impl Connection {
         }
     }
 
+    /// When it must be looked at.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        let core = self.core.as_ref().and_then(|core| core.poll_timeout());
+        match (core, self.settle_by) {
+            (Some(core), Some(settle)) => Some(core.min(settle)),
+            (core, settle) => core.or(settle),
+        }
+    }
+
     /// Octets that wait for the peer to read.
     pub(crate) fn waiting(&self) -> usize {
         self.outbox.len() + self.core.as_ref().map_or(0, |core| core.backlog())
@@ -182,7 +207,9 @@ impl Connection {
 
     /// What to ask epoll for now.
     pub(crate) fn wanted_interest(&self, max_backlog: usize) -> Interest {
-        let read = self.state == State::Open && self.waiting() <= max_backlog;
+        let read = self.state == State::Open
+            && self.waiting() <= max_backlog
+            && self.read_ahead.is_none_or(|octets| octets <= READ_AHEAD);
         let write = self.state == State::Connecting || !self.outbox.is_empty();
         match (read, write) {
             (true, true) => Interest::ReadWrite,
@@ -192,10 +219,19 @@ impl Connection {
         }
     }
 
+    /// Whether nothing is in progress and nothing waits to be sent: an event that waits in the core
+    /// for the connection, or for the peer's credit, has been promised to its sender.
+    pub(crate) fn is_idle(&self) -> bool {
+        let core_idle = || match &self.core {
+            Some(core) => core.in_flight() == 0 && core.backlog() == 0,
+            None => true,
+        };
+        self.outbox.is_empty() && self.events == 0 && core_idle()
+    }
+
     /// Whether there is nothing left to do but to close.
     pub(crate) fn is_done(&self) -> bool {
-        let core_done = || self.core.as_ref().is_none_or(|core| core.in_flight() == 0);
-        self.outbox.is_empty()
-            && (self.state == State::Closing || self.close_when_idle && core_done())
+        self.state == State::Closing && self.outbox.is_empty()
+            || self.close_when_idle && self.is_idle()
     }
 }

@@ -6,13 +6,12 @@ use super::connection::{Connection, Received, Role, State};
 use super::inbox::{CallRef, TaskRef};
 use super::listener::{FirstOctets, ServerCounters, UPGRADE_REQUIRED};
 use super::stream::{Side, StreamShared, ends};
-use super::tasks::{Progress, Work};
-use super::{Due, EventLoop, Phase, Timer, after, source};
+use super::tasks::{Asker, Progress, Work};
+use super::{Due, EventLoop, Phase, after, source};
 use bytes::BytesMut;
 use corewire_message::{CallContext, Code, Event, Headers, Peer, Response};
 use corewire_sys::{Interest, Readiness, Token};
 use corewire_wire::{CallId, Input, Output};
-use std::cmp::Reverse;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -31,9 +30,6 @@ const LOOK_AT_BACKLOG_EVERY: usize = 16;
 /// Output is written at once when this much of it waits, while it is still in the cache.
 const WRITE_AT_ONCE: usize = 32 * 1024;
 
-/// The limit on what waits for a service that answers this side's calls: the caller's own octets.
-const CLIENT_BACKLOG: usize = usize::MAX;
-
 impl EventLoop {
     pub(super) fn accept(&mut self, listener: usize) {
         for _ in 0..ACCEPTS_A_TURN {
@@ -50,7 +46,7 @@ impl EventLoop {
                 Err(_) => return self.pause_accepting(listener),
             };
             ServerCounters::count(&accepting.counters.accepted);
-            if self.connections.len() >= accepting.options.max_connections {
+            if accepting.is_full(self.connections.len()) {
                 ServerCounters::count(&accepting.counters.refused);
                 continue;
             }
@@ -61,16 +57,10 @@ impl EventLoop {
                 tasks: CallMap::default(),
                 streams: CallMap::default(),
             };
-            let at = after(self.now, accepting.options.first_octets_timeout);
-            let key = self.insert(Connection::new(socket, role, State::Open, Interest::Read));
-            if let Some(connection) = key.and_then(|key| self.connections.get_mut(key)) {
-                connection.timer = Some(at);
-            }
-            if let Some(key) = key {
-                self.timers.push(Reverse(Timer {
-                    at,
-                    what: Due::Connection(key),
-                }));
+            let mut connection = Connection::new(socket, role, State::Open, Interest::Read);
+            connection.settle_by = Some(after(self.now, accepting.options.first_octets_timeout));
+            if let Some(key) = self.insert(connection) {
+                self.set_timer(key);
             }
         }
     }
@@ -84,10 +74,7 @@ impl EventLoop {
             let _already_out = self.epoll.remove(socket.as_fd());
         }
         let at = self.now + ACCEPT_AGAIN_AFTER;
-        self.timers.push(Reverse(Timer {
-            at,
-            what: Due::Accept(listener),
-        }));
+        self.timers.insert(at, Due::Accept(listener));
     }
 
     pub(super) fn resume_accepting(&mut self, listener: usize) {
@@ -145,8 +132,10 @@ impl EventLoop {
         match connection.socket.take_error() {
             Ok(()) => {
                 connection.state = State::Open;
+                connection.settle_by = None;
                 if let Role::Client { channel, .. } = connection.role
                     && let Some(Some(channel)) = self.channels.get_mut(channel)
+                    && channel.connection == Some(key)
                 {
                     channel.connected();
                 }
@@ -202,26 +191,6 @@ impl EventLoop {
         }
     }
 
-    /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
-    /// for example, so that a call it did not take is known to be refused and not lost.
-    pub(super) fn hear_out(&mut self, key: Key) {
-        let now = self.now;
-        let Some(connection) = self.connections.get_mut(key) else {
-            return;
-        };
-        // The connection ends either way.
-        let _end = connection.receive(
-            &mut self.buffers,
-            |connection, buffer| match &mut connection.core {
-                Some(core) => core
-                    .handle_event(now, Input::Octets(buffer))
-                    .map_err(|fault| fault.to_string()),
-                None => Err(String::new()),
-            },
-        );
-        self.do_outputs(key);
-    }
-
     /// Ends a connection that speaks nothing that is spoken here.
     fn turn_away(&mut self, key: Key, why: TurnedAway) {
         let Some(connection) = self.connections.get_mut(key) else {
@@ -248,9 +217,15 @@ impl EventLoop {
             return;
         };
         connection.timer = None;
-        match (&mut connection.core, connection.state) {
-            (None, _) => self.turn_away(key, TurnedAway::Unknown),
-            (Some(core), _) => {
+        let unsettled = connection.settle_by.is_some_and(|at| at <= now);
+        match &mut connection.core {
+            None if unsettled => {
+                connection.settle_by = None;
+                self.turn_away(key, TurnedAway::Unknown);
+            }
+            None => self.set_timer(key),
+            Some(_) if unsettled => self.close(key, Some("connecting took too long".into())),
+            Some(core) => {
                 core.handle_timeout(now);
                 let dead = core.fault().map(ToString::to_string);
                 self.do_outputs(key);
@@ -264,16 +239,26 @@ impl EventLoop {
     }
 
     /// Hands on what the core of a connection has to tell: all of it, unless the peer does not read
-    /// the answers. Then the rest stays in the core until some of them are written.
+    /// the answers, or too many of its events are in progress. Then the rest stays in the core until
+    /// some answers are written, or some events have ended.
     pub(super) fn do_outputs(&mut self, key: Key) {
-        let max_backlog = self.max_backlog(key);
+        let limits = self.limits(key);
+        self.hand_on(key, limits);
+    }
+
+    pub(super) fn hand_on(&mut self, key: Key, limits: Limits) {
         for count in 0_usize.. {
             let Some(connection) = self.connections.get_mut(key) else {
                 return;
             };
-            if count.is_multiple_of(LOOK_AT_BACKLOG_EVERY) && connection.queued() > max_backlog {
+            if count.is_multiple_of(LOOK_AT_BACKLOG_EVERY) && connection.queued() > limits.backlog {
                 return;
             }
+            if connection.events >= limits.events {
+                connection.read_ahead.get_or_insert(0);
+                return;
+            }
+            connection.read_ahead = None;
             let Some(output) = connection.core.as_mut().and_then(|core| core.poll()) else {
                 return;
             };
@@ -355,27 +340,38 @@ impl EventLoop {
             return;
         };
         let (service, context) = (*service, context.clone());
-        let at = call.map(|call| CallRef {
+        let asker = Asker {
             connection: key,
             call,
-        });
+        };
         let is_stream = matches!(work, Work::Stream(..));
         let Some(tasks) = self.services.get_mut(service) else {
             return;
         };
-        match (tasks.begin(at, context, work), at) {
-            (Progress::Done(Some(response)), Some(at)) if is_stream => {
-                self.answer_behind(at, response);
-            }
-            (Progress::Done(Some(response)), Some(at)) => self.answer(at, response),
-            (Progress::Waits(place), Some(at)) => {
-                if let Some(connection) = self.connections.get_mut(key)
-                    && let Role::Server { tasks, .. } = &mut connection.role
-                {
-                    tasks.insert(at.call, place);
+        match (tasks.begin(asker, context, work), call) {
+            (Progress::Done(Some(response)), Some(call)) => {
+                let at = CallRef {
+                    connection: key,
+                    call,
+                };
+                if is_stream {
+                    self.answer_behind(at, response);
+                } else {
+                    self.answer(at, response);
                 }
             }
-            _ => {}
+            (Progress::Done(_), _) => {}
+            (Progress::Waits(place), call) => {
+                let Some(connection) = self.connections.get_mut(key) else {
+                    return;
+                };
+                match (&mut connection.role, call) {
+                    (Role::Server { tasks, .. }, Some(call)) => {
+                        tasks.insert(call, place);
+                    }
+                    _ => connection.events += 1,
+                }
+            }
         }
     }
 
@@ -384,9 +380,14 @@ impl EventLoop {
         let Some(tasks) = self.services.get_mut(task.service) else {
             return;
         };
-        let Some((Some(at), Some(response))) = tasks.resume(task.place) else {
+        let Some((Asker { connection, call }, response)) = tasks.resume(task.place) else {
             return;
         };
+        let (Some(call), Some(response)) = (call, response) else {
+            self.event_ended(task.service, connection);
+            return;
+        };
+        let at = CallRef { connection, call };
         let Some(connection) = self.connections.get_mut(at.connection) else {
             return;
         };
@@ -398,6 +399,18 @@ impl EventLoop {
             self.answer_behind(at, response);
         } else {
             self.answer(at, response);
+        }
+    }
+
+    /// One event fewer is in progress: another may begin.
+    fn event_ended(&mut self, service: usize, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.events = connection.events.saturating_sub(1);
+            if connection.read_ahead.is_some() {
+                self.mark_dirty(key);
+            }
+        } else if let Some(Some(accepting)) = self.listeners.get_mut(service) {
+            accepting.orphans = accepting.orphans.saturating_sub(1);
         }
     }
 
@@ -442,118 +455,36 @@ impl EventLoop {
         }
     }
 
-    /// Closes a connection: everybody who waits for it is told.
-    pub(super) fn close(&mut self, key: Key, why: Option<String>) {
-        let now = self.now;
-        let Some(connection) = self.connections.get_mut(key) else {
-            return;
-        };
-        if why.is_some()
-            && connection
-                .core
-                .as_ref()
-                .is_some_and(|core| core.fault().is_some())
+    /// What holds back the outputs of a connection.
+    pub(super) fn limits(&mut self, key: Key) -> Limits {
+        let role = self.connections.get_mut(key).map(|found| &found.role);
+        if let Some(Role::Server { service, .. }) = role
+            && let Some(Some(accepting)) = self.listeners.get(*service)
         {
-            self.count_fault(key);
-        }
-        let Some(connection) = self.connections.get_mut(key) else {
-            return;
-        };
-        connection.why.clone_from(&why);
-        connection.end_core(now);
-        // The core's last words tell the peer what it did wrong; it may be gone.
-        if connection.state != State::Connecting {
-            let _peer_gone = connection.flush(now);
-        }
-        self.do_outputs(key);
-        let Some(mut connection) = self.connections.remove(key) else {
-            return;
-        };
-        let failed_to_connect = connection.state == State::Connecting;
-        if let Role::Client { channel, .. } = connection.role
-            && let Some(Some(channel)) = self.channels.get_mut(channel)
-        {
-            if channel.connection == Some(key) {
-                channel.connection = None;
-            }
-            if failed_to_connect {
-                let spread = now.elapsed().subsec_nanos();
-                channel.failed(now, why.clone().unwrap_or_default(), spread);
-            }
-        }
-        end_callers(&mut connection.role, why.as_deref());
-    }
-
-    fn count_fault(&mut self, key: Key) {
-        if let Some(connection) = self.connections.get_mut(key)
-            && let Role::Server { service, .. } = connection.role
-            && let Some(Some(accepting)) = self.listeners.get(service)
-        {
-            ServerCounters::count(&accepting.counters.faults);
-        }
-    }
-
-    /// A connection whose peer drains finishes its calls; the channel's next call makes another.
-    fn retire(&mut self, key: Key) {
-        let Some(connection) = self.connections.get_mut(key) else {
-            return;
-        };
-        let Role::Client { channel, .. } = connection.role else {
-            return;
-        };
-        connection.close_when_idle = true;
-        if let Some(Some(channel)) = self.channels.get_mut(channel)
-            && channel.connection == Some(key)
-        {
-            channel.connection = None;
-        }
-    }
-
-    pub(super) fn max_backlog(&mut self, key: Key) -> usize {
-        match self
-            .connections
-            .get_mut(key)
-            .map(|connection| &connection.role)
-        {
-            Some(Role::Server { service, .. }) => match self.listeners.get(*service) {
-                Some(Some(accepting)) => accepting.options.max_backlog,
-                _ => usize::MAX,
-            },
-            _ => CLIENT_BACKLOG,
-        }
-    }
-
-    pub(super) fn drain(&mut self, until: std::time::Instant) {
-        if self.phase != Phase::Running {
-            return;
-        }
-        self.phase = Phase::Draining {
-            since: self.now,
-            until,
-        };
-        // Their places stay: services are numbered alike.
-        for listener in 0..self.listeners.len() {
-            // Those who have come already are told, not cut off.
-            self.accept(listener);
-            let Some(accepting) = &mut self.listeners[listener] else {
-                continue;
+            return Limits {
+                backlog: accepting.options.max_backlog,
+                events: accepting.max_events(),
             };
-            // Closed, so that whoever connects from now on is refused and may go elsewhere: a
-            // socket that only stopped accepting would let them wait until the loop ends.
-            accepting.socket = None;
         }
-        for key in self.connections.keys() {
-            if let Some(core) = self
-                .connections
-                .get_mut(key)
-                .and_then(|connection| connection.core.as_mut())
-            {
-                core.drain();
-            }
-            self.mark_dirty(key);
-        }
-        self.flush_dirty();
+        Limits::NONE
     }
+}
+
+/// What a peer may have in progress here before what it sends waits in the core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Octets that wait for it.
+    pub(super) backlog: usize,
+    /// Events whose task has not ended.
+    events: usize,
+}
+
+impl Limits {
+    /// For a connection that is closed, and for one that calls: what waits there is the caller's.
+    pub(super) const NONE: Self = Self {
+        backlog: usize::MAX,
+        events: usize::MAX,
+    };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -583,6 +514,7 @@ fn tell_protocol(
             let address = context.peer().address.clone();
             *context = CallContext::new(Arc::new(Peer::new(address, core.protocol())));
             connection.core = Some(core);
+            connection.settle_by = None;
             None
         }
         FirstOctets::Http1 => Some(TurnedAway::Http1),
@@ -608,24 +540,6 @@ fn complete(role: &mut Role, call: CallId, result: Result<Response, corewire_mes
             Err(error) => stream.end(Err(error), true),
         }
     }
-}
-
-/// Ends what the core did not: nothing may be left waiting for a connection that is gone.
-fn end_callers(role: &mut Role, why: Option<&str>) {
-    use corewire_message::{CallError, ErrorKind, Origin};
-    let lost = || {
-        let why = why.unwrap_or("the peer closed it");
-        let context = format!("the connection is lost: {why}");
-        CallError::new(ErrorKind::FateUnknown, Origin::Transport, true, context)
-    };
-    if let Role::Client { calls, .. } = role {
-        calls
-            .drain()
-            .for_each(|(_, completion)| completion.complete(Err(lost())));
-    }
-    role.streams()
-        .drain()
-        .for_each(|(_, stream)| stream.end(Err(lost()), true));
 }
 
 fn gave_up(code: Code) -> corewire_message::CallError {

@@ -3,12 +3,14 @@
 use super::arena::Key;
 use super::call::CallSlot;
 use super::stream::StreamShared;
+use super::timers::Sleep;
 use crate::{ClientOptions, Endpoint};
 use corewire_message::{Body, CallError, Code, Event, Request, Response};
 use corewire_sys::WakeFd;
 use corewire_wire::CallId;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// A call on one of a loop's connections.
@@ -29,7 +31,7 @@ pub(crate) struct TaskRef {
 pub(crate) enum Completion {
     /// A future that some task awaits.
     Slot(Arc<CallSlot>),
-    /// A function, called on the loop's thread.
+    /// A function, called on the loop's thread; on its caller's when the loop has ended.
     Callback(Box<dyn FnOnce(Result<Response, CallError>) + Send>),
 }
 
@@ -37,7 +39,10 @@ impl Completion {
     pub(crate) fn complete(self, result: Result<Response, CallError>) {
         match self {
             Self::Slot(slot) => slot.complete(result),
-            Self::Callback(callback) => callback(result),
+            // A callback that panics has failed one caller, not every call of this loop.
+            Self::Callback(callback) => {
+                let _panicked = catch_unwind(AssertUnwindSafe(|| callback(result)));
+            }
         }
     }
 }
@@ -91,7 +96,7 @@ pub(crate) enum Command {
     },
     Sleep {
         until: Instant,
-        waker: Waker,
+        sleep: Weak<Sleep>,
     },
     Drain {
         until: Instant,
@@ -230,24 +235,30 @@ impl LoopHandle {
         super::Client::new(Arc::clone(&self.0), endpoint, options)
     }
 
-    /// Completes at `deadline`, within microseconds of it when the loop is not busy.
+    /// Completes at `deadline`, within microseconds of it when the loop is not busy. Completes early
+    /// when the loop ends, at once when it has ended: whoever sleeps between attempts looks at what
+    /// the next attempt says.
     ///
     /// # Cancel safety
     /// Safe: it only waits.
     pub async fn sleep_until(&self, deadline: Instant) {
-        let mut asked = false;
+        // Made at the first poll; the loop keeps it only as long as this future does.
+        let mut asked: Option<Arc<Sleep>> = None;
         std::future::poll_fn(|cx| {
-            if asked && Instant::now() >= deadline {
-                return std::task::Poll::Ready(());
+            if let Some(sleep) = &asked {
+                return sleep.poll(cx);
             }
-            asked = true;
-            let sleep = Command::Sleep {
-                until: deadline,
-                waker: cx.waker().clone(),
-            };
-            match self.0.push(sleep) {
-                Ok(()) => std::task::Poll::Pending,
-                Err(_) => std::task::Poll::Ready(()),
+            if super::clock() >= deadline {
+                return Poll::Ready(());
+            }
+            let sleep = asked.insert(Arc::default());
+            // The waker first: the loop may be on another thread.
+            let pending = sleep.poll(cx);
+            let until = deadline;
+            let sleep = Arc::downgrade(sleep);
+            match self.0.push(Command::Sleep { until, sleep }) {
+                Ok(()) => pending,
+                Err(_) => Poll::Ready(()),
             }
         })
         .await;

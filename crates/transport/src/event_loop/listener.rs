@@ -69,6 +69,8 @@ pub(crate) struct Accepting {
     pub(crate) kind_of: KindOf,
     pub(crate) options: Arc<ServerOptions>,
     pub(crate) counters: Arc<ServerCounters>,
+    /// Events in progress whose connection is gone.
+    pub(crate) orphans: usize,
 }
 
 /// What the first octets tell.
@@ -81,6 +83,18 @@ pub(crate) enum FirstOctets {
 }
 
 impl Accepting {
+    /// Events of one connection that may be in progress.
+    pub(crate) fn max_events(&self) -> usize {
+        self.options.max_events_in_progress.max(1)
+    }
+
+    /// Whether another connection is too many. The events of connections that are gone count as
+    /// connections, as many of them as one may have as one: or a peer that comes again and again
+    /// would have as many in progress as it likes.
+    pub(crate) fn is_full(&self, connections: usize) -> bool {
+        connections + self.orphans.div_ceil(self.max_events()) >= self.options.max_connections
+    }
+
     /// Tells the protocol of a new connection by its first octets, which stay in the buffer.
     pub(crate) fn tell(&self, octets: &BytesMut, now: Instant) -> FirstOctets {
         let allows = |protocol| self.options.protocols.contains(&protocol);

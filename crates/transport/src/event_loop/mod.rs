@@ -20,6 +20,7 @@ mod buffers;
 mod call;
 mod call_map;
 mod client;
+mod closing;
 mod commands;
 mod connection;
 mod dispatch;
@@ -27,6 +28,8 @@ mod inbox;
 mod listener;
 mod stream;
 mod tasks;
+mod threads;
+mod timers;
 
 pub use client::Client;
 pub use inbox::LoopHandle;
@@ -34,17 +37,16 @@ pub use listener::ServerCounters;
 
 pub(crate) use buffers::ReadBuffers;
 pub(crate) use client::client_core;
+pub(crate) use threads::Loops;
 
 use crate::ServerOptions;
 use arena::{Arena, Key};
 use client::Channel;
-use connection::{Connection, State};
+use connection::Connection;
 use corewire_message::Service;
 use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, TimerFd, Token};
 use inbox::{Command, Shared, TaskRef};
 use listener::Accepting;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::future::Future;
 use std::io;
 use std::os::fd::AsFd;
@@ -54,6 +56,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use tasks::Tasks;
+use timers::{Due, Sleep, Timers};
 
 /// How long a loop that drains waits for the first octets of connections that came in just before:
 /// whoever has sent a call already is told that it was refused, instead of being cut off.
@@ -79,7 +82,7 @@ pub struct EventLoop {
     buffers: ReadBuffers,
     /// Connections with something to write.
     dirty: Vec<Key>,
-    timers: BinaryHeap<Reverse<Timer>>,
+    timers: Timers,
     /// Wakes the loop at `armed`.
     timer: TimerFd,
     armed: Option<Instant>,
@@ -102,53 +105,22 @@ enum Phase {
     Draining {
         since: Instant,
         until: Instant,
+        /// No call of others is left: calls from here are refused too.
+        callers: bool,
     },
     Ended,
-}
-
-/// Something due at a time.
-struct Timer {
-    at: Instant,
-    what: Due,
-}
-
-enum Due {
-    /// Its core, or its first octets.
-    Connection(Key),
-    /// The end of connecting.
-    Connecting(Key),
-    /// Accepting again.
-    Accept(usize),
-    Wake(Waker),
-}
-
-impl PartialEq for Timer {
-    fn eq(&self, other: &Self) -> bool {
-        self.at == other.at
-    }
-}
-
-impl Eq for Timer {}
-
-impl PartialOrd for Timer {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Timer {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.at.cmp(&other.at)
-    }
 }
 
 impl EventLoop {
     /// A loop that has nothing to do yet.
     ///
     /// # Errors
-    /// When the kernel gives no descriptor.
+    /// When the kernel gives no descriptor, or does not know how to wait (Linux before 5.11).
     pub fn new() -> io::Result<Self> {
-        let epoll = Epoll::new()?;
+        let mut epoll = Epoll::new()?;
+        // What this kernel or this sandbox does not allow is told here, not by a loop that has been
+        // started and ends.
+        epoll.wait(Some(Duration::ZERO))?;
         let shared = Arc::new(Shared::new()?);
         epoll.add(
             shared.wake_fd().as_fd(),
@@ -168,7 +140,7 @@ impl EventLoop {
             channels: Vec::new(),
             buffers: ReadBuffers::default(),
             dirty: Vec::new(),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             timer,
             armed: None,
             commands: Vec::new(),
@@ -227,6 +199,7 @@ impl EventLoop {
             kind_of,
             options,
             counters,
+            orphans: 0,
         }));
         Ok(address)
     }
@@ -234,10 +207,13 @@ impl EventLoop {
     /// Runs until it is stopped or drained.
     ///
     /// # Errors
-    /// When the kernel refuses to wait; calls in flight have failed then.
+    /// When the kernel refuses to wait; the loop has ended and calls in flight have failed then.
     pub fn run(&mut self) -> io::Result<()> {
         while self.phase != Phase::Ended {
-            self.turn(None)?;
+            if let Err(error) = self.turn(None) {
+                self.end();
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -341,9 +317,9 @@ impl EventLoop {
     }
 
     fn next_due(&self) -> Option<Instant> {
-        let timer = self.timers.peek().map(|Reverse(timer)| timer.at);
+        let timer = self.timers.next();
         match self.phase {
-            Phase::Draining { since, until } => {
+            Phase::Draining { since, until, .. } => {
                 let grace = since + UNDECIDED_GRACE;
                 let until = if self.now < grace {
                     until.min(grace)
@@ -376,41 +352,32 @@ impl EventLoop {
     }
 
     fn do_timers(&mut self) {
-        while let Some(Reverse(timer)) = self.timers.peek()
-            && timer.at <= self.now
-        {
-            let Some(Reverse(timer)) = self.timers.pop() else {
-                break;
-            };
-            match timer.what {
-                Due::Wake(waker) => waker.wake(),
+        while let Some(due) = self.timers.pop_due(self.now) {
+            match due {
+                Due::Wake(sleep) => Sleep::end(&sleep),
                 Due::Connection(key) => self.do_timeout(key),
-                Due::Connecting(key) => self.do_connect_timeout(key),
                 Due::Accept(listener) => self.resume_accepting(listener),
             }
         }
     }
 
-    /// Sees that the connection is looked at when its core wants it. Timers are set earlier but
-    /// never later: a call that ended in time leaves one behind that does nothing.
+    /// Sees that the connection is looked at when it wants it. It has one timer, which is set earlier
+    /// but never later: a call that ended in time costs nothing here, the timer finds nothing to do
+    /// and is set anew.
     fn set_timer(&mut self, key: Key) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        let Some(at) = connection
-            .core
-            .as_ref()
-            .and_then(|core| core.poll_timeout())
-        else {
+        let Some(at) = connection.due() else {
             return;
         };
-        if connection.timer.is_none_or(|set| at < set) {
-            connection.timer = Some(at);
-            self.timers.push(Reverse(Timer {
-                at,
-                what: Due::Connection(key),
-            }));
+        if let Some((set, id)) = connection.timer {
+            if set <= at {
+                return;
+            }
+            self.timers.remove(id);
         }
+        connection.timer = Some((at, self.timers.insert(at, Due::Connection(key))));
     }
 
     fn mark_dirty(&mut self, key: Key) {
@@ -448,11 +415,11 @@ impl EventLoop {
         }
         // Writing makes room: for streams that waited for it, for requests that were held back.
         self.do_outputs(key);
-        let max_backlog = self.max_backlog(key);
+        let limits = self.limits(key);
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        let interest = connection.wanted_interest(max_backlog);
+        let interest = connection.wanted_interest(limits.backlog);
         if interest != connection.interest {
             connection.interest = interest;
             let token = key.to_token(source::CONNECTION);
@@ -465,42 +432,6 @@ impl EventLoop {
             }
         }
         self.set_timer(key);
-    }
-
-    fn end_when_drained(&mut self) {
-        let Phase::Draining { since, until } = self.phase else {
-            return;
-        };
-        let undecided_are_idle = self.now >= since + UNDECIDED_GRACE;
-        let mut left = 0;
-        for key in self.connections.keys() {
-            let Some(connection) = self.connections.get_mut(key) else {
-                continue;
-            };
-            let idle = connection
-                .core
-                .as_ref()
-                .map_or(undecided_are_idle, |core| core.in_flight() == 0)
-                && connection.outbox.is_empty();
-            if idle && connection.state != State::Closing {
-                connection.state = State::Closing;
-                self.mark_dirty(key);
-            }
-            left += usize::from(!idle);
-        }
-        if left == 0 || self.now >= until {
-            self.flush_dirty();
-            self.end();
-        }
-    }
-
-    fn end(&mut self) {
-        for key in self.connections.keys() {
-            self.close(key, Some("the event loop has ended".into()));
-        }
-        self.listeners.clear();
-        self.phase = Phase::Ended;
-        self.refuse_the_rest();
     }
 }
 
@@ -536,3 +467,6 @@ const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
     now.checked_add(duration).unwrap_or_else(|| now + FAR)
 }
+
+#[cfg(test)]
+mod tests;

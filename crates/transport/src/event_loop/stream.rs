@@ -1,6 +1,7 @@
 //! One stream, between the loop that drives it and the task that reads and writes it.
 
 use super::arena::Key;
+use super::buffers::COPIED_BELOW;
 use super::inbox::{Command, Shared};
 use corewire_message::{
     Body, CallError, Code, ErrorKind, Headers, Inbound, Origin, Outbound, ReceiveMessages,
@@ -64,7 +65,16 @@ impl StreamShared {
 
     pub(crate) fn deliver(&self, message: Body) {
         wake(self.with(|state| {
-            state.messages.push_back(message);
+            // One that is taken at once stays where it came. One that waits would hold a whole read
+            // buffer back for as long as its reader likes.
+            let waits = state.receiver.is_none() && message.tail().len() < COPIED_BELOW;
+            state
+                .messages
+                .push_back(if waits && !message.tail().is_empty() {
+                    Body::copy_from_slice(&message.into_bytes())
+                } else {
+                    message
+                });
             state.receiver.take()
         }));
     }

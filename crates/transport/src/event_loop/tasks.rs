@@ -4,11 +4,12 @@
 //! in the same turn. The others keep their place and are polled when they are woken. Places are
 //! used again with their memory and their waker, so that a call costs no allocation.
 
-use super::inbox::{CallRef, Shared, TaskRef};
+use super::arena::Key;
+use super::inbox::{Shared, TaskRef};
 use corewire_message::{
     CallContext, Code, Event, Inbound, Outbound, Request, Response, Service, Status,
 };
-use corewire_wire::KindOf;
+use corewire_wire::{CallId, KindOf};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -23,6 +24,13 @@ pub(crate) enum Work {
     Stream(Request, Inbound, Outbound),
 }
 
+/// Who asked for a task: a call or, when it has no number, an event of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asker {
+    pub(crate) connection: Key,
+    pub(crate) call: Option<CallId>,
+}
+
 /// How far a task came.
 pub(crate) enum Progress {
     /// It has ended; an event has no answer.
@@ -34,10 +42,10 @@ pub(crate) enum Progress {
 /// The calls of one service on one loop, its type erased: one indirect call a message.
 pub(crate) trait Tasks {
     fn kind_of(&self) -> KindOf;
-    /// Begins a task; `at` is `None` for an event.
-    fn begin(&mut self, at: Option<CallRef>, context: CallContext, work: Work) -> Progress;
+    /// Begins a task.
+    fn begin(&mut self, asker: Asker, context: CallContext, work: Work) -> Progress;
     /// Polls a task that was woken; `None` when there is none any more or it still waits.
-    fn resume(&mut self, place: usize) -> Option<(Option<CallRef>, Option<Response>)>;
+    fn resume(&mut self, place: usize) -> Option<(Asker, Option<Response>)>;
     /// Drops a task: nobody waits for it.
     fn abandon(&mut self, place: usize);
 }
@@ -90,7 +98,7 @@ struct Place<F> {
     waker: Waker,
     /// Whether the waker has asked for a poll that has not come yet.
     queued: Arc<TaskWaker>,
-    at: Option<CallRef>,
+    asker: Option<Asker>,
 }
 
 struct TaskWaker {
@@ -135,9 +143,17 @@ where
             future: Box::pin(None),
             waker,
             queued,
-            at: None,
+            asker: None,
         });
         place
+    }
+
+    /// Drops what is left of a task. A destructor that panics has nobody to tell; the place is free
+    /// all the same.
+    fn empty(&mut self, place: usize) {
+        let task = &mut self.places[place];
+        let _panicked = catch_unwind(AssertUnwindSafe(|| task.future.set(None)));
+        self.free.push(place);
     }
 
     /// `Some` when the task has ended; its place is free then.
@@ -151,11 +167,11 @@ where
             Ok(Poll::Pending) => return None,
             Ok(Poll::Ready(response)) => response,
             Err(_) => task
-                .at
+                .asker
+                .and_then(|asker| asker.call)
                 .map(|_| Response::failed(Status::new(Code::Internal, "the service panicked"))),
         };
-        self.places[place].future.set(None);
-        self.free.push(place);
+        self.empty(place);
         Some(response)
     }
 }
@@ -168,33 +184,36 @@ where
 {
     fn kind_of(&self) -> KindOf {
         let service = Arc::clone(&self.service);
-        Arc::new(move |operation| service.kind(operation))
+        // The name is the peer's choice. A service that panics over it does not know it.
+        Arc::new(move |operation| {
+            catch_unwind(AssertUnwindSafe(|| service.kind(operation))).unwrap_or(None)
+        })
     }
 
-    fn begin(&mut self, at: Option<CallRef>, context: CallContext, work: Work) -> Progress {
+    fn begin(&mut self, asker: Asker, context: CallContext, work: Work) -> Progress {
         let place = self.free_place();
         let future = (self.make)(Arc::clone(&self.service), context, work);
-        self.places[place].at = at;
+        self.places[place].asker = Some(asker);
         self.places[place].future.set(Some(future));
         self.poll(place)
             .map_or(Progress::Waits(place), Progress::Done)
     }
 
-    fn resume(&mut self, place: usize) -> Option<(Option<CallRef>, Option<Response>)> {
+    fn resume(&mut self, place: usize) -> Option<(Asker, Option<Response>)> {
         let task = self.places.get(place)?;
-        // Cleared before the poll: a wake during it asks for another.
-        task.queued.queued.store(false, Ordering::Release);
-        let at = task.at;
-        self.poll(place).map(|response| (at, response))
+        // Cleared before the poll: a wake during it asks for another. A wake just before finds it
+        // set and does nothing, so what that waker wrote must be seen by this poll: the swap reads
+        // the waker's `true` and acquires it, where a store would read nothing.
+        task.queued.queued.swap(false, Ordering::AcqRel);
+        let asker = task.asker?;
+        self.poll(place).map(|response| (asker, response))
     }
 
     fn abandon(&mut self, place: usize) {
-        if let Some(task) = self.places.get_mut(place)
+        if let Some(task) = self.places.get(place)
             && task.future.is_some()
         {
-            // A destructor that panics has nobody to tell; the place is free all the same.
-            let _panicked = catch_unwind(AssertUnwindSafe(|| task.future.set(None)));
-            self.free.push(place);
+            self.empty(place);
         }
     }
 }
