@@ -165,7 +165,8 @@ pub unsafe extern "C" fn corewire_loop_free(loop_: *mut corewire_loop) {
         let Some(referent) = (unsafe { loop_.as_ref() }) else {
             return;
         };
-        if referent.busy.load(Ordering::Acquire) {
+        // Stays busy while it is freed: the callbacks that are told errors then cannot run it.
+        if referent.busy.swap(true, Ordering::Acquire) {
             referent.handle.stop();
             return;
         }

@@ -502,6 +502,33 @@ static void calls_overlap(const char *endpoint) {
     corewire_operation_free(echo);
 }
 
+static void on_free(void *user, corewire_response *response, corewire_error *error) {
+    struct ended *ended = user;
+    CHECK(response == NULL && corewire_error_code(error) == COREWIRE_UNAVAILABLE);
+    corewire_error_free(error);
+    CHECK(corewire_loop_run_once(ended->loop, 0, &error) == COREWIRE_FAILED_PRECONDITION);
+    corewire_error_free(error);
+    corewire_loop_free(ended->loop);
+    ++ended->errors;
+}
+
+/* Callbacks that are told errors while their loop is freed can neither run nor free it. */
+static void a_loop_is_freed_with_calls_in_flight(const char *endpoint) {
+    corewire_operation *echo = operation("test.Service/Echo");
+    struct ended ended = {0, 0, NULL};
+    CHECK(corewire_loop_new(&ended.loop, NULL) == COREWIRE_OK);
+    corewire_async_channel *channel = NULL;
+    CHECK(corewire_loop_connect(ended.loop, endpoint, NULL, &channel, NULL) == COREWIRE_OK);
+    /* One waits in the connection, the other for the loop's next turn. */
+    CHECK(corewire_call_async(channel, echo, NULL, 0, NULL, on_free, &ended, NULL) == COREWIRE_OK);
+    CHECK(corewire_loop_run_once(ended.loop, 0, NULL) == COREWIRE_OK);
+    CHECK(corewire_call_async(channel, echo, NULL, 0, NULL, on_free, &ended, NULL) == COREWIRE_OK);
+    corewire_loop_free(ended.loop);
+    CHECK(ended.errors == 2);
+    corewire_async_channel_free(channel);
+    corewire_operation_free(echo);
+}
+
 static void mistakes_are_refused(corewire_channel *channel) {
     corewire_operation *bad = NULL;
     corewire_error *error = NULL;
@@ -568,6 +595,7 @@ int main(void) {
     streams_go_both_ways(channel, &service);
     streams_hold_back(channel, &service);
     calls_overlap(endpoint);
+    a_loop_is_freed_with_calls_in_flight(endpoint);
     mistakes_are_refused(channel);
     gutis_are_allocated();
     corewire_channel_free(channel);
