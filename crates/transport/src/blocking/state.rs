@@ -13,12 +13,9 @@ use std::sync::Arc;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// The start of a message that is shorter than this waits in memory of its own for the rest, and
-/// the buffer it was read into is given back: a peer that sends slowly pins little.
-const SHORT_START: usize = 4 * 1024;
-
 thread_local! {
-    /// What this thread reads into, whichever connection it reads: idle connections hold none.
+    /// What this thread reads into, whichever connection it reads: connections that wait, be it in
+    /// the middle of a message, hold little.
     static BUFFERS: RefCell<ReadBuffers> = RefCell::default();
 }
 
@@ -123,26 +120,18 @@ impl State {
 
     /// A buffer that begins with what has come of the next message.
     pub(super) fn take_buffer(&mut self) -> BytesMut {
-        let mut buffer = match self.partial.take() {
-            Some(start) if start.len() >= SHORT_START => start,
-            start => {
-                let mut buffer = BUFFERS.with_borrow_mut(ReadBuffers::take);
-                buffer.extend_from_slice(start.as_deref().unwrap_or_default());
-                buffer
-            }
-        };
+        let start = self.partial.take();
+        let mut buffer = BUFFERS.with_borrow_mut(|buffers| match start {
+            Some(start) => buffers.take_with(start),
+            None => buffers.take(),
+        });
         ReadBuffers::make_room(&mut buffer, self.core.wants());
         buffer
     }
 
     /// Takes a buffer back with what the core left in it.
     pub(super) fn give_buffer(&mut self, buffer: BytesMut) {
-        if buffer.len() >= SHORT_START {
-            self.partial = Some(buffer);
-            return;
-        }
-        self.partial = (!buffer.is_empty()).then(|| BytesMut::from(&buffer[..]));
-        BUFFERS.with_borrow_mut(|buffers| buffers.give(buffer));
+        self.partial = BUFFERS.with_borrow_mut(|buffers| buffers.give_but_start(buffer));
     }
 
     pub(super) fn has_news(&self, call: CallId) -> bool {
