@@ -32,7 +32,16 @@ impl Listener {
     /// What the kernel says, for example `AddrInUse`.
     pub fn bind(address: &Address, shared: bool) -> io::Result<Self> {
         match address {
-            Address::Tcp(address) => Self::bind_tcp(*address, shared),
+            Address::Tcp(address) => {
+                if shared && address.port() != 0 {
+                    // Sharing is between sockets, not between owners: another server that shares
+                    // the port would get half of our connections, and nobody were told. One that
+                    // does not share cannot be bound beside it. (Of two servers that start in the
+                    // same instant both may still pass.)
+                    drop(Self::bind_tcp(*address, false)?);
+                }
+                Self::bind_tcp(*address, shared)
+            }
             Address::Unix(path) => Self::bind_unix(path),
         }
     }
@@ -170,7 +179,7 @@ mod tests {
         let address = first.address().unwrap();
         let another = first.bind_another().unwrap();
         assert_eq!(another.address().unwrap(), address);
-        for shared in [false] {
+        for shared in [false, true] {
             let error = Listener::bind(&address, shared).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "shared: {shared}");
         }

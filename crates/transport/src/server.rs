@@ -48,10 +48,7 @@ impl Server {
             let first = bind(address, shared)?;
             *address = first.address()?;
             for others in &mut listeners[1..] {
-                others.push(match address {
-                    Address::Tcp(_) => bind(address, true)?,
-                    Address::Unix(_) => first.share()?,
-                });
+                others.push(first.bind_another()?);
             }
             listeners[0].push(first);
         }

@@ -368,3 +368,33 @@ fn no_timeout_at_all_is_allowed() {
     client.send(Event::new(NOTE, Body::new())).unwrap();
     client.open(Request::new(CHAT)).unwrap().finish().unwrap();
 }
+
+#[test]
+fn a_port_where_another_server_listens_is_refused_whatever_its_loops() {
+    let mut options = ServerOptions::default();
+    options.loops = 2;
+    let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
+    let first = Server::start(&[anywhere], Arc::<Test>::default(), options.clone()).unwrap();
+    for loops in [1, 2] {
+        options.loops = loops;
+        let second = Server::start(first.addresses(), Arc::<Test>::default(), options.clone());
+        assert!(
+            second.is_err(),
+            "{loops} loops share {:?}",
+            first.addresses()
+        );
+    }
+    // Once it has gone the port is free, also for many loops.
+    let addresses = first.addresses().to_vec();
+    client(Endpoint::new(Protocol::Native, addresses[0].clone()))
+        .call(Request::new(ECHO))
+        .unwrap();
+    drop(first);
+    let again = Server::start(&addresses, Arc::<Test>::default(), options).unwrap();
+    client(Endpoint::new(
+        Protocol::Native,
+        again.addresses()[0].clone(),
+    ))
+    .call(Request::new(ECHO))
+    .unwrap();
+}
