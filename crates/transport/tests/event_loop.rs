@@ -3,7 +3,8 @@
 
 use corewire_message::blocking::Caller as _;
 use corewire_message::{
-    Body, CallContext, CallKind, Caller, Event, Operation, Request, Response, Service,
+    Body, CallContext, CallKind, Caller, Code, Event, Inbound, Operation, Outbound, Request,
+    Response, Service,
 };
 use corewire_transport::{
     Address, Client, ClientOptions, Endpoint, EventLoop, LoopHandle, Protocol, Server,
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 const ECHO: Operation = Operation::from_static("test.v1.Test/Echo");
 const HANG: Operation = Operation::from_static("test.v1.Test/Hang");
 const PANIC: Operation = Operation::from_static("test.v1.Test/Panic");
+const GIVE_UP: Operation = Operation::from_static("test.v1.Test/GiveUp");
 const NOTE: Operation = Operation::from_static("test.v1.Test/Note");
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -61,7 +63,25 @@ impl Test {
 impl Service for Test {
     fn kind(&self, operation: &Operation) -> Option<CallKind> {
         assert_ne!(operation.method(), "Panic", "a name that panics");
-        Some(CallKind::Unary)
+        Some(if *operation == GIVE_UP {
+            CallKind::Stream
+        } else {
+            CallKind::Unary
+        })
+    }
+
+    /// Gives the call up and goes on all the same.
+    async fn stream(
+        &self,
+        _context: &CallContext,
+        _request: Request,
+        _inbound: Inbound,
+        outbound: Outbound,
+    ) -> Response {
+        self.hanging.fetch_add(1, Ordering::SeqCst);
+        let _counted = Counted(Arc::clone(&self.hanging));
+        outbound.cancel(Code::Cancelled);
+        std::future::pending().await
     }
 
     async fn call(&self, _context: &CallContext, request: Request) -> Response {
@@ -202,6 +222,38 @@ fn events_in_progress_are_bounded_and_all_are_finished() {
     );
     drop(client);
     server.drain(Duration::from_secs(5)).unwrap();
+}
+
+#[test]
+fn events_that_waited_are_not_lost_with_their_connection() {
+    let test = Arc::new(Test::default());
+    let (_server, endpoint) = serve(&test, options(|it| it.max_events_in_progress = 16));
+    let client = blocking::Client::connect(endpoint, ClientOptions::default()).unwrap();
+    for _ in 0..40 {
+        client.send(Event::new(NOTE, Body::new())).unwrap();
+    }
+    assert!(soon(|| test.in_progress() == 16), "{}", test.in_progress());
+    drop(client);
+    assert!(soon(|| test.in_progress() == 40), "{}", test.in_progress());
+    test.open_gate();
+    assert!(soon(|| test.ended.load(Ordering::SeqCst) == 40));
+}
+
+#[test]
+fn a_task_that_gave_its_stream_up_is_dropped_with_its_connection() {
+    let test = Test::open();
+    let (_server, endpoint) = serve(&test, options(|_| ()));
+    let mut event_loop = EventLoop::new().unwrap();
+    let handle = event_loop.handle();
+    let client = handle.connect(endpoint, ClientOptions::default());
+    let ended = event_loop.block_on(async {
+        let mut stream = client.open(Request::new(GIVE_UP)).await.unwrap();
+        stream.inbound.message().await
+    });
+    assert!(ended.unwrap().is_err());
+    assert_eq!(test.hanging.load(Ordering::SeqCst), 1);
+    drop(event_loop);
+    assert!(soon(|| test.hanging.load(Ordering::SeqCst) == 0));
 }
 
 #[test]
