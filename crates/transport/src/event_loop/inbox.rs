@@ -264,8 +264,9 @@ impl LoopHandle {
         .await;
     }
 
-    /// Lets the loop take no new connections and calls, finish those in flight, and end; what is
-    /// still in flight after `within` is cut.
+    /// Lets the loop take no new connections and calls, finish those in flight and the events that have
+    /// begun, and end; what is still in progress after `within` is cut. Clients driven by this loop
+    /// may call until the last call that came in has ended: it may need them.
     pub fn drain(&self, within: Duration) {
         let _ended_already = self.0.push(Command::Drain {
             until: super::after(super::clock(), within),
