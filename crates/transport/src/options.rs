@@ -8,7 +8,8 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// How long connecting may take. Default 5 s.
+    /// How long connecting may take, all addresses of the host together; a blocking call gives up
+    /// at its deadline if that is earlier. Default 5 s.
     pub connect_timeout: Duration,
     /// The deadline of a call that brings none. Default 10 s.
     pub call_timeout: Duration,
