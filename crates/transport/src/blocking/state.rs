@@ -262,3 +262,31 @@ fn lost(why: &str) -> CallError {
     )
     .with_source(why.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::{Config, Connection};
+
+    #[test]
+    fn a_connection_that_waits_for_the_rest_of_a_message_holds_little() {
+        let now = crate::event_loop::clock();
+        let core = Connection::client(Config::default(), now);
+        let mut state = State::new(Box::new(core), now);
+        let mut buffer = state.take_buffer();
+        let place = buffer.as_ptr();
+        buffer.extend_from_slice(b"short");
+        state.give_buffer(buffer);
+        let held = state.partial.as_ref().map_or(0, BytesMut::capacity);
+        assert!((5..1024).contains(&held), "{held}");
+
+        // The buffer serves on, and what had come stands in front again.
+        let mut buffer = state.take_buffer();
+        assert_eq!((&buffer[..], buffer.as_ptr()), (&b"short"[..], place));
+        // Much is not copied.
+        buffer.extend_from_slice(&[7; 100_000]);
+        state.give_buffer(buffer);
+        let buffer = state.take_buffer();
+        assert_eq!((buffer.len(), buffer.as_ptr()), (100_005, place));
+    }
+}
