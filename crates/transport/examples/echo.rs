@@ -28,12 +28,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     match arguments[..] {
         ["serve", address] => serve(address, 0),
         ["serve", address, spin] => serve(address, spin.parse()?),
-        ["call", endpoint, octets, calls] => call(endpoint, octets.parse()?, calls.parse()?, 0),
-        ["call", endpoint, octets, calls, spin] => {
-            call(endpoint, octets.parse()?, calls.parse()?, spin.parse()?)
+        ["call", endpoint, octets, calls] => call(
+            endpoint,
+            octets.parse()?,
+            calls.parse()?,
+            ClientOptions::default(),
+        ),
+        ["call", endpoint, octets, calls, patience] => {
+            let mut options = ClientOptions::default();
+            options.patience = Duration::from_micros(patience.parse()?);
+            call(endpoint, octets.parse()?, calls.parse()?, options)
         }
         _ => Err(
-            "usage: echo serve ADDRESS [SPIN_US] | echo call ENDPOINT OCTETS CALLS [SPIN_US]"
+            "usage: echo serve ADDRESS [SPIN_US] | echo call ENDPOINT OCTETS CALLS [PATIENCE_US]"
                 .into(),
         ),
     }
@@ -46,9 +53,12 @@ fn serve(address: &str, spin: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn call(endpoint: &str, octets: usize, calls: u32, spin: u64) -> Result<(), Box<dyn Error>> {
-    let mut options = ClientOptions::default();
-    options.busy_poll = Duration::from_micros(spin);
+fn call(
+    endpoint: &str,
+    octets: usize,
+    calls: u32,
+    options: ClientOptions,
+) -> Result<(), Box<dyn Error>> {
     let client = blocking::Client::connect(endpoint.parse()?, options)?;
     let body = Body::from(vec![7; octets]);
     let mut times = Vec::with_capacity(calls as usize);

@@ -14,9 +14,9 @@ pub struct ClientOptions {
     /// The deadline of a call that brings none. Default 10 s.
     pub call_timeout: Duration,
     /// How long a blocking caller that waits alone asks the socket again before it sleeps, as long
-    /// as that pays: an answer that comes sooner than a thread is put to sleep and woken costs less
-    /// CPU that way. It stops by itself when answers take longer, when other threads of the process
-    /// wait too, and costs nothing while idle. Default 20 us; zero: off.
+    /// as answers come within it: they come sooner then, at more CPU for the caller and less for the
+    /// service (`docs/performance.md`). It stops by itself when answers take longer or other threads
+    /// of the process wait too, and costs nothing while idle. Default 20 us; zero: off.
     pub patience: Duration,
     /// How long a blocking caller asks the socket again and again before it sleeps, whether it
     /// pays or not. Burns the CPU meanwhile. Default zero: off.

@@ -1,13 +1,15 @@
 //! Whether to ask a socket again and again for a moment before sleeping.
 //!
 //! Putting a thread to sleep and waking it on another core costs both sides several microseconds
-//! of CPU. An answer that comes sooner than that is cheaper to wait for awake. So a *lone* caller
-//! asks for at most [`ClientOptions::patience`](crate::ClientOptions::patience) before it sleeps, as
-//! long as that pays: when answers come later than that, it stops, and only looks now and then
-//! whether it would pay again. Callers that wait at the same time do not: on a shared core they
-//! would take it from each other.
+//! of CPU, and the caller the same time again. So a *lone* caller asks for at most
+//! [`ClientOptions::patience`](crate::ClientOptions::patience) before it sleeps, as long as answers
+//! come within it: when they come later, it stops, and only looks now and then whether it would pay
+//! again. Callers that wait at the same time do not: on a shared core they would take it from each
+//! other.
 //!
-//! What it can cost: nothing while idle; while it does not pay, one wait in [`LOOK_AGAIN`].
+//! What it costs: nothing while idle; while it does not pay, one wait in [`LOOK_AGAIN`]; while it
+//! does, the caller's core is busy for as long as the answer takes, and the service, which need not
+//! wake anybody, saves some of that. `docs/performance.md` has the figures.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
