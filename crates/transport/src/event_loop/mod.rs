@@ -2,7 +2,8 @@
 //!
 //! A turn: do what came by the inbox, write what waits, sleep until something is ready or due,
 //! read, dispatch, write. Every connection is written at most once for each time it was read.
-//! Nothing in a turn locks except the inbox, and nothing is allocated for a message that fits.
+//! Nothing in a turn locks except the inbox, and a request that is answered at once costs no
+//! allocation; a call that a future awaits costs one, where its end is left for it.
 //!
 //! ```text
 //!   other threads, futures            EventLoop::turn
