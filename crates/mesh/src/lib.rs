@@ -1,0 +1,13 @@
+//! The inline mesh: where a message goes, whether it may, how often it is tried, what is recorded.
+//!
+//! A network function calls as before; the mesh stands between it and the transports, in the same
+//! process, and does what a sidecar would do: resolve, route, balance, protect, observe. Which
+//! endpoints there are and what holds for them comes as one immutable snapshot, from code or from a
+//! control plane.
+//!
+//! Not here: bytes on a wire (`corewire-wire`), sockets (`corewire-transport`), who is registered
+//! where (`corewire-control`).
+
+#![forbid(unsafe_code)]
+
+pub mod policy;

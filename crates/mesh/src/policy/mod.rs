@@ -1,0 +1,6 @@
+//! What is decided for a call, one policy a file.
+//!
+//! Every stage is sans-IO: the time and random numbers are arguments, nothing here waits, reads a
+//! clock or knows a transport.
+
+pub mod random;
