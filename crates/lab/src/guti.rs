@@ -9,6 +9,7 @@ mod profile;
 mod run;
 mod talk;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -173,6 +174,7 @@ impl Scenario for Guti {
             payload_bytes: 0,
             clients: 1,
             connections: 1,
+            settings: BTreeMap::new(),
         };
         let length = Length::Fixed(self.baseline_window);
         match self.bench.run(&Subject::baseline(), &cell, length, stop) {

@@ -55,6 +55,9 @@ pub struct Cell {
     pub clients: u32,
     /// Connections asked for: one a client, or one that all clients share.
     pub connections: u32,
+    /// Whatever else of this scenario must be equal, by name; empty for most.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
 }
 
 impl fmt::Display for Cell {
@@ -64,6 +67,7 @@ impl fmt::Display for Cell {
             payload_bytes,
             clients,
             connections,
+            settings,
             ..
         } = self;
         let plural = if *clients == 1 { "" } else { "s" };
@@ -71,10 +75,13 @@ impl fmt::Display for Cell {
         if connections != clients {
             write!(f, " on {connections}")?;
         }
-        match self.rate {
-            Some(rate) => write!(f, ", {rate}/s"),
-            None => Ok(()),
+        if let Some(rate) = self.rate {
+            write!(f, ", {rate}/s")?;
         }
+        for (name, value) in settings {
+            write!(f, ", {name} {value}")?;
+        }
+        Ok(())
     }
 }
 

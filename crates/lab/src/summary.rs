@@ -2,36 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Cell, Measured, Mode, Record, Status};
+use crate::record::{Cell, Measured, Record, Status};
 use crate::statistics::Samples;
 use crate::units::show_bytes;
 
 /// What makes a table: everything of a cell but its subject.
-type Key = (String, Mode, Option<u64>, u64, u32, u32);
-
-fn key(cell: &Cell) -> Key {
-    let Cell {
-        scenario,
-        mode,
-        rate,
-        payload_bytes,
-        clients,
-        connections,
-        ..
-    } = cell;
-    (
-        scenario.clone(),
-        *mode,
-        *rate,
-        *payload_bytes,
-        *clients,
-        *connections,
-    )
+fn key(cell: &Cell) -> Cell {
+    Cell {
+        subject: String::new(),
+        ..cell.clone()
+    }
 }
 
 /// A table a cell.
 pub(crate) fn table(records: &[Record]) -> String {
-    let mut tables: BTreeMap<Key, Vec<&str>> = BTreeMap::new();
+    let mut tables: BTreeMap<Cell, Vec<&str>> = BTreeMap::new();
     for record in records {
         let subjects = tables.entry(key(&record.cell)).or_default();
         if !subjects.contains(&record.cell.subject.as_str()) {
@@ -57,17 +42,26 @@ pub(crate) fn table(records: &[Record]) -> String {
     text
 }
 
-fn heading((scenario, mode, rate, payload, clients, connections): &Key) -> String {
-    let plural = if *clients == 1 { "" } else { "s" };
-    let shared = if connections == clients {
+fn heading(cell: &Cell) -> String {
+    let plural = if cell.clients == 1 { "" } else { "s" };
+    let shared = if cell.connections == cell.clients {
         ""
     } else {
         " on one connection"
     };
-    let mode = rate.map_or_else(|| mode.to_string(), |rate| format!("{rate}/s"));
+    let mode = cell
+        .rate
+        .map_or_else(|| cell.mode.to_string(), |rate| format!("{rate}/s"));
+    let settings: String = cell
+        .settings
+        .iter()
+        .map(|(name, value)| format!(", {name} {value}"))
+        .collect();
     format!(
-        "\n{scenario}: {}, {clients} client{plural}{shared}, {mode}\n{:<18}{:>5}{:>12}{:>11}{:>11}{:>11}{:>13}{:>11}\n",
-        show_bytes(*payload),
+        "\n{}: {}, {} client{plural}{shared}, {mode}{settings}\n{:<18}{:>5}{:>12}{:>11}{:>11}{:>11}{:>13}{:>11}\n",
+        cell.scenario,
+        show_bytes(cell.payload_bytes),
+        cell.clients,
         "",
         "runs",
         "requests/s",

@@ -1,5 +1,6 @@
 //! From what was asked to a list of runs, with an estimate of their time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -289,6 +290,7 @@ fn step(
                 Sharing::Own => group.clients,
                 Sharing::Shared => 1,
             },
+            settings: BTreeMap::new(),
         },
         repetition,
         length,

@@ -16,6 +16,7 @@ pub(crate) fn example() -> Record {
             payload_bytes: 10_000,
             clients: 4,
             connections: 4,
+            settings: BTreeMap::new(),
         },
         repetition: 2,
         sequence: 17,
@@ -142,6 +143,20 @@ fn figures_stand_flat_and_under_their_documented_names() {
     assert_eq!(value["mode"], json!("no-rate"));
     assert_eq!(value["latency_kind"], json!("round-trip"));
     assert_eq!(value["rate"], Value::Null);
+}
+
+#[test]
+fn settings_tell_cells_apart_and_are_left_out_when_there_are_none() {
+    let mut record = example();
+    let line = serde_json::to_string(&record).expect("plain data");
+    assert!(!line.contains("settings"), "{line}");
+    let bare = record.cell.clone();
+    record.cell.settings.insert("nagle".into(), "off".into());
+    assert_ne!(record.cell, bare);
+    assert!(record.cell.to_string().ends_with(", nagle off"));
+    let line = serde_json::to_string(&record).expect("plain data");
+    let back: Record = serde_json::from_str(&line).expect("own output");
+    assert_eq!(back, record);
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::*;
@@ -64,6 +66,7 @@ fn step(payload: u64, repetition: u32) -> Step {
             payload_bytes: payload,
             clients: 1,
             connections: 1,
+            settings: BTreeMap::new(),
         },
         repetition,
         length: Length::Window(Duration::from_secs(1)),

@@ -109,6 +109,7 @@ pub(crate) fn record(
             payload_bytes: payload,
             clients,
             connections: clients,
+            settings: BTreeMap::new(),
         },
         repetition,
         sequence: 1,
