@@ -19,22 +19,38 @@ const FIRST_BACKOFF: Duration = Duration::from_millis(20);
 /// Longest wait between two attempts to connect.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(2);
 
+/// Who is told how a client's connection stands. Called on the loop's thread, where it must neither
+/// block nor panic.
+pub trait ConnectionWatcher: Send + Sync {
+    /// It is open: a call leaves at once.
+    fn connected(&self);
+    /// The next call would need another connection: the peer drains, this one is lost, or it could
+    /// not be made.
+    fn disconnected(&self, why: &str);
+}
+
 /// A channel as its loop knows it.
 pub(crate) struct Channel {
     pub(crate) endpoint: Endpoint,
     pub(crate) options: Box<ClientOptions>,
     pub(crate) connection: Option<Key>,
+    watcher: Option<Arc<dyn ConnectionWatcher>>,
     failures: u32,
     not_before: Option<Instant>,
     last_failure: String,
 }
 
 impl Channel {
-    pub(crate) const fn new(endpoint: Endpoint, options: Box<ClientOptions>) -> Self {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        options: Box<ClientOptions>,
+        watcher: Option<Arc<dyn ConnectionWatcher>>,
+    ) -> Self {
         Self {
             endpoint,
             options,
             connection: None,
+            watcher,
             failures: 0,
             not_before: None,
             last_failure: String::new(),
@@ -65,6 +81,17 @@ impl Channel {
     pub(crate) fn connected(&mut self) {
         self.failures = 0;
         self.not_before = None;
+        if let Some(watcher) = &self.watcher {
+            watcher.connected();
+        }
+    }
+
+    /// Its connection takes no more calls.
+    pub(crate) fn disconnected(&mut self, why: &str) {
+        self.connection = None;
+        if let Some(watcher) = &self.watcher {
+            watcher.disconnected(why);
+        }
     }
 
     /// Notes that connecting failed. The wait is spread by the instant's own low digits, so that
@@ -114,7 +141,12 @@ struct Handle {
 }
 
 impl Client {
-    pub(crate) fn new(shared: Arc<Shared>, endpoint: Endpoint, options: ClientOptions) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        endpoint: Endpoint,
+        options: ClientOptions,
+        watcher: Option<Arc<dyn ConnectionWatcher>>,
+    ) -> Self {
         let channel = shared.new_channel();
         let options = Box::new(options);
         // When the loop has ended, every call will say so.
@@ -122,8 +154,21 @@ impl Client {
             channel,
             endpoint,
             options,
+            watcher,
         });
         Self(Arc::new(Handle { shared, channel }))
+    }
+
+    /// Makes the connection now unless there is one, so that the first call need not wait for it.
+    /// How that ends is told to the client's watcher; connecting again too soon after it failed
+    /// fails at once.
+    ///
+    /// # Errors
+    /// When the loop has ended.
+    pub fn prepare(&self) -> Result<(), CallError> {
+        let channel = self.0.channel;
+        let prepare = Command::Prepare { channel };
+        self.0.shared.push(prepare).map_err(|_| loop_ended())
     }
 
     /// Sends a request; `completion` is called with its end on the loop's thread, where it must

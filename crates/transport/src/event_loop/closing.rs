@@ -66,11 +66,11 @@ impl EventLoop {
             // Not of a channel that has another connection by now, or another owner.
             && channel.connection == Some(key)
         {
-            channel.connection = None;
             if failed_to_connect {
                 let spread = now.elapsed().subsec_nanos();
                 channel.failed(now, why.clone().unwrap_or_default(), spread);
             }
+            channel.disconnected(why.as_deref().unwrap_or("the peer closed it"));
         }
         self.leave_tasks(&mut connection);
         end_callers(&mut connection.role, why.as_deref());
@@ -111,7 +111,7 @@ impl EventLoop {
         if let Some(Some(channel)) = self.channels.get_mut(channel)
             && channel.connection == Some(key)
         {
-            channel.connection = None;
+            channel.disconnected("the peer drains");
         }
     }
 

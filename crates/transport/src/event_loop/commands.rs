@@ -47,13 +47,15 @@ impl EventLoop {
                 channel,
                 endpoint,
                 options,
+                watcher,
             } => {
                 if self.channels.len() <= channel {
                     self.channels.resize_with(channel + 1, || None);
                 }
-                self.channels[channel] = Some(Channel::new(endpoint, options));
+                self.channels[channel] = Some(Channel::new(endpoint, options, watcher));
             }
             Command::RemoveChannel { channel } => self.remove_channel(channel),
+            Command::Prepare { channel } => self.prepare(channel),
             Command::Call {
                 channel,
                 request,
@@ -113,7 +115,7 @@ impl EventLoop {
     }
 
     fn call(&mut self, channel: usize, mut request: Request, completion: Completion) {
-        let key = match self.connection_of(channel, &mut request) {
+        let key = match self.connection_of(channel, Some(&mut request)) {
             Ok(key) => key,
             Err(error) => return self.tell(completion, Err(error)),
         };
@@ -138,9 +140,18 @@ impl EventLoop {
         }
     }
 
+    /// Makes a channel's connection ahead of its first call.
+    fn prepare(&mut self, channel: usize) {
+        let connected = self.connection_of(channel, None);
+        if let Err(error) = connected
+            && let Some(Some(channel)) = self.channels.get_mut(channel)
+        {
+            channel.disconnected(&error.to_string());
+        }
+    }
+
     fn send_event(&mut self, channel: usize, event: Event) -> Result<(), CallError> {
-        let mut probe = Request::new(event.operation.clone());
-        let key = self.connection_of(channel, &mut probe)?;
+        let key = self.connection_of(channel, None)?;
         let now = self.now;
         self.mark_dirty(key);
         match self
@@ -154,7 +165,7 @@ impl EventLoop {
     }
 
     fn open(&mut self, channel: usize, mut request: Request, stream: Arc<StreamShared>) {
-        let key = match self.connection_of(channel, &mut request) {
+        let key = match self.connection_of(channel, Some(&mut request)) {
             Ok(key) => key,
             Err(error) => return stream.end(Err(error), true),
         };
@@ -176,7 +187,11 @@ impl EventLoop {
     }
 
     /// The connection of a channel, made now if there is none. Gives the request its deadline.
-    fn connection_of(&mut self, channel: usize, request: &mut Request) -> Result<Key, CallError> {
+    fn connection_of(
+        &mut self,
+        channel: usize,
+        request: Option<&mut Request>,
+    ) -> Result<Key, CallError> {
         let now = self.now.max(super::clock());
         self.now = now;
         if matches!(
@@ -188,9 +203,10 @@ impl EventLoop {
         let Some(Some(found)) = self.channels.get_mut(channel) else {
             return Err(loop_ended());
         };
-        request
-            .deadline
-            .get_or_insert_with(|| after(now, found.options.call_timeout));
+        if let Some(request) = request {
+            let deadline = || after(now, found.options.call_timeout);
+            request.deadline.get_or_insert_with(deadline);
+        }
         if let Some(key) = found.connection {
             return Ok(key);
         }

@@ -2,6 +2,7 @@
 
 use super::arena::Key;
 use super::call::CallSlot;
+use super::client::ConnectionWatcher;
 use super::stream::StreamShared;
 use super::timers::Sleep;
 use crate::{ClientOptions, Endpoint};
@@ -53,8 +54,12 @@ pub(crate) enum Command {
         channel: usize,
         endpoint: Endpoint,
         options: Box<ClientOptions>,
+        watcher: Option<Arc<dyn ConnectionWatcher>>,
     },
     RemoveChannel {
+        channel: usize,
+    },
+    Prepare {
         channel: usize,
     },
     Call {
@@ -232,7 +237,19 @@ impl LoopHandle {
     /// A client of the service at `endpoint`, driven by this loop. Connects at the first call.
     #[must_use]
     pub fn connect(&self, endpoint: Endpoint, options: ClientOptions) -> super::Client {
-        super::Client::new(Arc::clone(&self.0), endpoint, options)
+        super::Client::new(Arc::clone(&self.0), endpoint, options, None)
+    }
+
+    /// The same, and `watcher` is told how its connection stands: for callers that choose between
+    /// several clients.
+    #[must_use]
+    pub fn connect_watched(
+        &self,
+        endpoint: Endpoint,
+        options: ClientOptions,
+        watcher: Arc<dyn ConnectionWatcher>,
+    ) -> super::Client {
+        super::Client::new(Arc::clone(&self.0), endpoint, options, Some(watcher))
     }
 
     /// Completes at `deadline`, within microseconds of it when the loop is not busy. Completes early

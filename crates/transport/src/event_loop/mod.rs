@@ -32,7 +32,7 @@ mod tasks;
 mod threads;
 mod timers;
 
-pub use client::Client;
+pub use client::{Client, ConnectionWatcher};
 pub use inbox::LoopHandle;
 pub use listener::ServerCounters;
 
