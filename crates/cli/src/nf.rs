@@ -26,6 +26,15 @@ Every protocol is spoken on the same port. With the server at 127.0.0.1:7000:
   curl --http2-prior-knowledge -X POST http://127.0.0.1:7000/guti.v1.GutiService/Allocate
   grpcurl -plaintext -proto peers/idl/guti.proto 127.0.0.1:7000 guti.v1.GutiService/Allocate")]
     Guti(GutiArgs),
+    /// An SMF gateway: sends SM-Context-Create requests at a rate and measures them
+    #[command(after_help = "\
+With two replicas, `corewire nf smf-pdu-session --listen 127.0.0.1:7101 --listen 127.0.0.1:7102`:
+
+  corewire nf smf-gateway --target 127.0.0.1:7101,127.0.0.1:7102 --rate 1500
+  COREWIRE_TRANSPORT=native corewire nf smf-gateway --target 127.0.0.1:7101 --rate max")]
+    SmfGateway(corewire_smf::GatewayArgs),
+    /// SMF-PDU-Session replicas: answer SM-Context-Create over every protocol
+    SmfPduSession(corewire_smf::PduSessionArgs),
 }
 
 #[derive(Debug, Args)]
@@ -45,7 +54,14 @@ struct GutiArgs {
 }
 
 pub(crate) fn run(args: NfArgs) -> anyhow::Result<ExitCode> {
-    let Function::Guti(args) = args.function;
+    match args.function {
+        Function::Guti(args) => guti(args),
+        Function::SmfGateway(args) => args.run(),
+        Function::SmfPduSession(args) => args.run(),
+    }
+}
+
+fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
     let listen: Vec<Address> = args
         .listen
         .iter()

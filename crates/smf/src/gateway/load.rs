@@ -1,0 +1,374 @@
+//! The load: requests due at a rate, or as many in flight as asked for, through any caller.
+//!
+//! One thread does it all, the event loop's own: it waits for what is due and for answers at the
+//! same time, with a timer that is exact to microseconds. A latency counts from the time at which
+//! its request was due, so a stall of this program is not hidden.
+
+use super::in_flight::InFlight;
+use super::measured::Measured;
+use super::schedule::Schedule;
+use crate::clock::{Epoch, cpu_ns, now_ns};
+use crate::sm_context::{CREATE, ONE_WAY, SENT, create_data, read_one_way};
+use corewire::{Body, Bytes, Caller, Headers, LoopHandle, Request, Response};
+use std::future::poll_fn;
+use std::io::Write as _;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+/// Requests that may be in flight at a rate; more that are due wait, and their latency counts.
+const MOST_IN_FLIGHT: usize = 100_000;
+/// How long the last answers may take after the window.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+
+/// How requests are generated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Pace {
+    /// Open loop: so many a second.
+    Rate(f64),
+    /// Closed loop: so many in flight, the next when one is answered.
+    InFlight(usize),
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) pace: Pace,
+    pub(super) warmup: Duration,
+    pub(super) window: Duration,
+    pub(super) payload: usize,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) measured: Measured,
+    /// From the start of the window to its end, or to the last answer where that came later.
+    pub(super) duration: Duration,
+    pub(super) cpu: Duration,
+    /// It was told to end before its time.
+    pub(super) partial: bool,
+}
+
+/// Sends and measures. `begun` is called when the window begins.
+pub(super) async fn run<C: Caller>(
+    caller: &C,
+    plan: Plan,
+    event_loop: &LoopHandle,
+    stop: &AtomicBool,
+    begun: impl FnOnce(),
+) -> Outcome {
+    let mut begun = Some(begun);
+    let epoch = Epoch::now();
+    let start = now_ns();
+    let window_start = start + ns(plan.warmup);
+    let window_end = window_start + ns(plan.window);
+    let give_up = window_end + ns(LAST_ANSWERS);
+    let body = create_data(plan.payload);
+    let schedule = match plan.pace {
+        Pace::Rate(rate) => Some(Schedule::new(start, rate)),
+        Pace::InFlight(_) => None,
+    };
+    let mut measured = Measured::new();
+    let mut ways = Vec::new();
+    let mut calls = InFlight::new();
+    let mut number = 0;
+    let mut cpu_before = None;
+    let mut cpu_after = None;
+    let mut last_answer = window_end;
+    let mut sleep = pin!(None);
+    let mut sleep_until = 0;
+    let mut partial_at = None;
+
+    poll_fn(|cx| {
+        loop {
+            let now = now_ns();
+            if stop.load(Ordering::Relaxed) && partial_at.is_none() && now < window_end {
+                partial_at = Some(now);
+            }
+            let closing = now >= window_end || partial_at.is_some();
+            if now >= window_start && cpu_before.is_none() {
+                cpu_before = Some(cpu_ns());
+                if let Some(begun) = begun.take() {
+                    begun();
+                }
+            }
+            if closing && cpu_after.is_none() {
+                cpu_after = Some(cpu_ns());
+            }
+            let mut ended = |call: Ended| {
+                let in_window = match plan.pace {
+                    Pace::Rate(_) => (window_start..window_end).contains(&call.due),
+                    Pace::InFlight(_) => (window_start..window_end).contains(&call.answered),
+                };
+                if in_window {
+                    last_answer = last_answer.max(call.answered);
+                }
+                call.note(in_window, &mut measured, &mut ways);
+            };
+            let before = calls.len();
+            calls.poll_woken(cx, &mut ended);
+            let mut progress = calls.len() != before;
+            let mut due_next = None;
+            if !closing {
+                while calls.len() < in_flight_at_most(plan.pace) {
+                    let due = match &schedule {
+                        Some(schedule) => schedule.due(number),
+                        None => now,
+                    };
+                    if due > now {
+                        due_next = Some(due);
+                        break;
+                    }
+                    number += 1;
+                    progress = true;
+                    if let Some(done) = calls.begin(one(caller, &body, number, due)) {
+                        ended(done);
+                    }
+                }
+            }
+            if closing && (calls.len() == 0 || now >= give_up) {
+                return Poll::Ready(());
+            }
+            if progress {
+                continue;
+            }
+            let phase_end = if now < window_start {
+                window_start
+            } else if closing {
+                give_up
+            } else {
+                window_end
+            };
+            let wake = due_next.map_or(phase_end, |due| due.min(phase_end));
+            if wake != sleep_until || sleep.is_none() {
+                sleep_until = wake;
+                sleep.set(Some(event_loop.sleep_until(epoch.at(wake))));
+            }
+            match sleep.as_mut().as_pin_mut().map(|sleep| sleep.poll(cx)) {
+                Some(Poll::Pending) => return Poll::Pending,
+                _ => sleep.set(None),
+            }
+        }
+    })
+    .await;
+
+    for _ in 0..calls.len() {
+        measured.failed("no answer within two seconds of the window's end".into());
+    }
+    if let Some(schedule) = &schedule {
+        let end = partial_at.unwrap_or(window_end);
+        while schedule.due(number) < end {
+            number += 1;
+            measured.unsent += 1;
+        }
+    }
+    let end = partial_at.unwrap_or(last_answer);
+    Outcome {
+        measured,
+        duration: Duration::from_nanos(end.saturating_sub(window_start)),
+        cpu: Duration::from_nanos(
+            cpu_after
+                .unwrap_or_else(cpu_ns)
+                .saturating_sub(cpu_before.unwrap_or_else(cpu_ns)),
+        ),
+        partial: partial_at.is_some(),
+    }
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+const fn in_flight_at_most(pace: Pace) -> usize {
+    match pace {
+        Pace::Rate(_) => MOST_IN_FLIGHT,
+        Pace::InFlight(calls) => calls,
+    }
+}
+
+/// A call that has ended.
+struct Ended {
+    due: u64,
+    sent: u64,
+    answered: u64,
+    result: Result<Response, String>,
+}
+
+impl Ended {
+    fn note(self, in_window: bool, measured: &mut Measured, ways: &mut Vec<u64>) {
+        match self.result {
+            Ok(response) if in_window => {
+                ways.clear();
+                if let Some(value) = response.headers.get(ONE_WAY) {
+                    read_one_way(value, ways);
+                }
+                measured.answered(self.answered.saturating_sub(self.due), ways);
+                measured.lag(self.sent.saturating_sub(self.due));
+            }
+            Ok(_) => {}
+            Err(why) if in_window => measured.failed(why),
+            Err(_) => measured.warmup_errors += 1,
+        }
+    }
+}
+
+/// One request and its answer, which is checked.
+async fn one<C: Caller>(caller: &C, body: &Bytes, number: u64, due: u64) -> Ended {
+    let request = request(body, number);
+    let sent = now_ns();
+    let result = match caller.call(request(sent)).await {
+        Ok(response) if response.body.is_empty() => Err("an answer without a body".to_owned()),
+        Ok(response) => Ok(response),
+        Err(error) => Err(error.to_string()),
+    };
+    Ended {
+        due,
+        sent,
+        answered: now_ns(),
+        result,
+    }
+}
+
+/// The request, but for the time at which it is sent.
+fn request(body: &Bytes, number: u64) -> impl FnOnce(u64) -> Request {
+    let body = Body::from(body.clone());
+    move |sent| {
+        let mut text = Text::default();
+        let mut headers = Headers::new();
+        // Names and values as headers have them: this cannot fail.
+        let _fits = headers.append("content-type", "application/json");
+        let _fits = headers.append("3gpp-sbi-correlation-info", text.correlation(number));
+        let _fits = headers.append(SENT, text.number(sent));
+        Request::new(CREATE).with_headers(headers).with_body(body)
+    }
+}
+
+/// Numbers as text without an allocation.
+#[derive(Default)]
+struct Text {
+    octets: [u8; 32],
+}
+
+impl Text {
+    fn correlation(&mut self, number: u64) -> &[u8] {
+        self.write(format_args!("imsi-00101{:010}", number % 10_000_000_000))
+    }
+
+    fn number(&mut self, number: u64) -> &[u8] {
+        self.write(format_args!("{number}"))
+    }
+
+    fn write(&mut self, words: std::fmt::Arguments<'_>) -> &[u8] {
+        let mut rest = &mut self.octets[..];
+        // 32 octets hold every text above.
+        let _fits = rest.write_fmt(words);
+        let left = rest.len();
+        &self.octets[..self.octets.len() - left]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corewire::{CallError, CallStream, ErrorKind, Event, EventLoop, Origin};
+    use std::sync::atomic::AtomicUsize;
+
+    /// Answers at once; some with a failure.
+    #[derive(Default)]
+    struct Answers {
+        asked: AtomicUsize,
+        every_second_fails: bool,
+    }
+
+    impl Caller for Answers {
+        async fn call(&self, request: Request) -> Result<Response, CallError> {
+            let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+            if self.every_second_fails && asked % 2 == 1 {
+                let kind = ErrorKind::Overloaded;
+                return Err(CallError::new(kind, Origin::Local, false, "full"));
+            }
+            let mut headers = Headers::new();
+            headers.append(ONE_WAY, "5000").unwrap();
+            Ok(Response::ok(request.body).with_headers(headers))
+        }
+
+        async fn send(&self, _event: Event) -> Result<(), CallError> {
+            unreachable!("no event is sent")
+        }
+
+        async fn open(&self, _request: Request) -> Result<CallStream, CallError> {
+            unreachable!("no stream is opened")
+        }
+    }
+
+    fn drive(caller: &Answers, pace: Pace) -> Outcome {
+        let mut event_loop = EventLoop::new().unwrap();
+        let handle = event_loop.handle();
+        let stop = AtomicBool::new(false);
+        let plan = Plan {
+            pace,
+            warmup: Duration::from_millis(10),
+            window: Duration::from_millis(50),
+            payload: 1024,
+        };
+        let mut begun = 0;
+        let load = run(caller, plan, &handle, &stop, || begun += 1);
+        let outcome = event_loop.block_on(load).unwrap();
+        assert_eq!(begun, 1);
+        outcome
+    }
+
+    #[test]
+    fn a_rate_is_kept_and_every_due_request_is_accounted_for() {
+        let outcome = drive(&Answers::default(), Pace::Rate(2_000.0));
+        let measured = &outcome.measured;
+        // Due in the window of 50 ms: 100, whatever the machine does meanwhile.
+        assert_eq!(measured.round_trip.count() + measured.unsent, 100);
+        assert_eq!(measured.errors, 0);
+        assert!(!outcome.partial);
+        assert_eq!(measured.one_way[0].count(), measured.round_trip.count());
+    }
+
+    #[test]
+    fn failures_are_counted_apart() {
+        let caller = Answers {
+            every_second_fails: true,
+            ..Answers::default()
+        };
+        let outcome = drive(&caller, Pace::Rate(2_000.0));
+        let measured = outcome.measured;
+        assert!(measured.errors > 0 && measured.error_sample.contains("full"));
+        assert_eq!(
+            measured.errors + measured.round_trip.count() + measured.unsent,
+            100
+        );
+    }
+
+    #[test]
+    fn requests_say_who_and_when() {
+        let request = request(&create_data(1024), 17)(42);
+        assert_eq!(request.headers.get_str(SENT), Some("42"));
+        let correlation = request.headers.get_str("3gpp-sbi-correlation-info");
+        assert_eq!(correlation, Some("imsi-001010000000017"));
+        assert_eq!(request.body.len(), 1024);
+    }
+
+    #[test]
+    fn a_stop_leaves_a_partial_result() {
+        let mut event_loop = EventLoop::new().unwrap();
+        let handle = event_loop.handle();
+        let stop = AtomicBool::new(true);
+        let plan = Plan {
+            pace: Pace::Rate(100.0),
+            warmup: Duration::ZERO,
+            window: Duration::from_secs(3600),
+            payload: 0,
+        };
+        let caller = Answers::default();
+        let load = run(&caller, plan, &handle, &stop, || {});
+        let outcome = event_loop.block_on(load).unwrap();
+        assert!(outcome.partial && outcome.duration < Duration::from_secs(60));
+    }
+}

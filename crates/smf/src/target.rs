@@ -1,0 +1,131 @@
+//! Where requests go: replicas by address, or a service by name in a mesh. What sends does not
+//! know which.
+
+use anyhow::{Context as _, bail};
+use corewire::{
+    CallError, CallStream, Caller, Client, ClientOptions, Endpoint, Event, LoopHandle, Protocol,
+    Request, Response, parse_address,
+};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How names of a mesh begin.
+const XDS: &str = "xds:///";
+/// The transport's own setting, for when no option names one.
+const TRANSPORT: &str = "COREWIRE_TRANSPORT";
+
+/// Where requests go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// Replicas at these addresses, in turn.
+    Addresses(Vec<String>),
+    /// A service of this name; the mesh knows where.
+    Service(String),
+}
+
+impl FromStr for Target {
+    type Err = anyhow::Error;
+
+    /// Reads `HOST:PORT,HOST:PORT,...` or `xds:///SERVICE`.
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        if let Some(service) = text.strip_prefix(XDS) {
+            if service.is_empty() {
+                bail!("{text:?} names no service: write {XDS}SERVICE");
+            }
+            return Ok(Self::Service(service.to_owned()));
+        }
+        let addresses: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+        for address in &addresses {
+            parse_address(address).with_context(|| format!("in the target {text:?}"))?;
+        }
+        Ok(Self::Addresses(addresses))
+    }
+}
+
+/// The transport that `option` names, else the environment, else REST.
+pub(crate) fn transport(option: Option<&str>) -> anyhow::Result<Protocol> {
+    let name = match option {
+        Some(name) => name.to_owned(),
+        None => std::env::var(TRANSPORT).unwrap_or_else(|_| Protocol::Rest.name().to_owned()),
+    };
+    if name == "shm" {
+        bail!("shared memory is not built yet: choose rest, grpc or native");
+    }
+    Ok(name.parse()?)
+}
+
+/// Replicas that take turns: no mesh, the bare floor that a mesh is measured against.
+#[derive(Debug)]
+pub(crate) struct RoundRobin {
+    clients: Vec<Client>,
+    next: AtomicUsize,
+}
+
+impl RoundRobin {
+    /// A client for each address, all driven by one loop.
+    pub(crate) fn new(
+        addresses: &[String],
+        protocol: Protocol,
+        options: &ClientOptions,
+        event_loop: &LoopHandle,
+    ) -> anyhow::Result<Self> {
+        let clients = addresses
+            .iter()
+            .map(|address| {
+                let endpoint = Endpoint::new(protocol, parse_address(address)?);
+                Ok(event_loop.connect(endpoint, options.clone()))
+            })
+            .collect::<anyhow::Result<_>>()?;
+        Ok(Self {
+            clients,
+            next: AtomicUsize::new(0),
+        })
+    }
+
+    fn pick(&self) -> &Client {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
+        &self.clients[turn % self.clients.len()]
+    }
+}
+
+impl Caller for RoundRobin {
+    fn call(&self, request: Request) -> impl Future<Output = Result<Response, CallError>> + Send {
+        self.pick().call(request)
+    }
+
+    fn send(&self, event: Event) -> impl Future<Output = Result<(), CallError>> + Send {
+        self.pick().send(event)
+    }
+
+    fn open(&self, request: Request) -> impl Future<Output = Result<CallStream, CallError>> + Send {
+        self.pick().open(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_lists_or_names() {
+        let list: Target = "127.0.0.1:1, 127.0.0.1:2".parse().expect("a list");
+        assert_eq!(
+            list,
+            Target::Addresses(vec!["127.0.0.1:1".into(), "127.0.0.1:2".into()])
+        );
+        let name: Target = "xds:///smf-pdu-session".parse().expect("a name");
+        assert_eq!(name, Target::Service("smf-pdu-session".into()));
+        for wrong in ["", "xds:///", "127.0.0.1", "127.0.0.1:1,,"] {
+            assert!(wrong.parse::<Target>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn shared_memory_is_refused_with_the_reason() {
+        let error = transport(Some("shm")).expect_err("not built");
+        assert!(error.to_string().contains("not built yet"), "{error}");
+        assert_eq!(transport(Some("grpc")).expect("known"), Protocol::Grpc);
+        assert!(transport(Some("soap")).is_err());
+    }
+}
