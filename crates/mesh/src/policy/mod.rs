@@ -1,6 +1,9 @@
 //! What is decided for a call, one policy a file.
 //!
 //! Every stage is sans-IO: the time and random numbers are arguments, nothing here waits, reads a
-//! clock or knows a transport.
+//! clock or knows a transport. What threads share is atomic; nothing here locks.
 
 pub mod random;
+pub mod resolve;
+pub mod route;
+pub mod timeline;
