@@ -10,4 +10,5 @@
 
 #![forbid(unsafe_code)]
 
+pub mod config;
 pub mod policy;
