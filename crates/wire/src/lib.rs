@@ -1,7 +1,8 @@
 //! Sans-IO protocol cores: octets in, octets and messages out; no socket, no clock, no lock.
 //!
 //! Every protocol implements [`Core`], the seam between protocols and drivers, and every decoder
-//! here is a pure function with a fuzz target. Byte-level pages: `docs/native-protocol.md`.
+//! here is a pure function with a fuzz target. Byte-level pages: `docs/native-protocol.md`,
+//! `docs/rmr-wire.md`.
 
 mod core;
 mod deadlines;
@@ -9,6 +10,7 @@ pub mod grpc;
 pub mod mapping;
 pub mod native;
 mod outbox;
+pub mod rmr;
 
 pub use crate::core::{CallId, Core, Fault, Input, KindOf, Output};
 pub use deadlines::{DeadlineId, Deadlines};
