@@ -1,0 +1,17 @@
+# librmr_nngraw.so: NNG push/pull behind the part of the RMR API that the lab's programs use.
+if(NOT EXISTS ${PEERS_RMR_INCLUDE_DIR}/rmr/rmr.h)
+  return()
+endif()
+find_path(NNG_INCLUDE_DIR nng/protocol/pipeline0/push.h)
+find_library(NNG_LIBRARY nng)
+if(NOT NNG_INCLUDE_DIR OR NOT NNG_LIBRARY)
+  message(STATUS "NNG was not found: librmr_nngraw is not built. It needs libnng-dev.")
+  return()
+endif()
+add_library(rmr_nngraw SHARED nng-raw/library.cpp)
+target_include_directories(rmr_nngraw PRIVATE ${PEERS_RMR_INCLUDE_DIR})
+target_include_directories(rmr_nngraw SYSTEM PRIVATE ${NNG_INCLUDE_DIR})
+target_compile_options(rmr_nngraw PRIVATE -Wall -Wextra -Werror)
+target_link_libraries(rmr_nngraw PRIVATE ${NNG_LIBRARY})
+target_link_options(rmr_nngraw PRIVATE
+  -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/rmr-grpc/exports.map -Wl,--no-undefined)
