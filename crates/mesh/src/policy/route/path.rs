@@ -1,131 +1,50 @@
-//! Matching a request's path: an operation with a slash before it.
+//! Matching a request's path: a slash and the operation's name.
 
+use crate::config::PathMatch;
 use corewire_message::Operation;
-use regex::Regex;
-use std::fmt;
-
-/// The longest expression that is taken, and how large it may become when it is compiled: it comes
-/// from a control plane, which may be wrong.
-pub const MAX_REGEX_OCTETS: usize = 4096;
-const MAX_COMPILED_OCTETS: usize = 1 << 20;
 
 /// The longest path: an operation's name and its slash.
 const MAX_PATH: usize = 1025;
 
-/// An expression that must match the whole of a text. It takes linear time whatever the text.
-#[derive(Clone, Debug)]
-pub struct WholeRegex(Regex);
-
-impl WholeRegex {
-    /// Compiles an expression in RE2's syntax.
-    ///
-    /// # Errors
-    /// When it is no expression, or too large.
-    pub fn new(expression: &str) -> Result<Self, RegexFault> {
-        if expression.len() > MAX_REGEX_OCTETS {
-            let why = format!("the expression is longer than {MAX_REGEX_OCTETS} octets");
-            return Err(RegexFault(why));
-        }
-        regex::RegexBuilder::new(&format!("^(?:{expression})$"))
-            .size_limit(MAX_COMPILED_OCTETS)
-            .build()
-            .map(Self)
-            .map_err(|error| RegexFault(error.to_string()))
-    }
-
-    /// Whether all of `text` fits.
-    #[must_use]
-    pub fn matches(&self, text: &str) -> bool {
-        self.0.is_match(text)
+/// Whether this operation's path fits. Does not allocate.
+#[must_use]
+pub fn matches(path: &PathMatch, operation: &Operation) -> bool {
+    let name = operation.as_str();
+    match path {
+        PathMatch::Prefix {
+            prefix,
+            ignore_case,
+        } => behind_slash(prefix).is_some_and(|prefix| begins(name, prefix, *ignore_case)),
+        PathMatch::SegmentPrefix {
+            prefix,
+            ignore_case,
+        } => behind_slash(prefix).is_some_and(|prefix| {
+            begins(name, prefix, *ignore_case)
+                && matches!(name.as_bytes().get(prefix.len()), None | Some(b'/'))
+        }),
+        PathMatch::Exact { path, ignore_case } => path
+            .strip_prefix('/')
+            .is_some_and(|path| path.len() == name.len() && begins(name, path, *ignore_case)),
+        PathMatch::Regex(regex) => with_path(operation, |path| regex.matches(path)),
     }
 }
 
-/// Why an expression is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegexFault(String);
-
-impl fmt::Display for RegexFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+/// A prefix without its slash; the empty one fits every path.
+fn behind_slash(prefix: &str) -> Option<&str> {
+    if prefix.is_empty() {
+        return Some(prefix);
     }
+    prefix.strip_prefix('/')
 }
 
-impl std::error::Error for RegexFault {}
-
-/// What a path must look like. Paths are written with their first slash.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum PathMatch {
-    /// It begins like this.
-    Prefix {
-        /// Without the first slash; empty fits all.
-        path: Box<str>,
-        /// Whether letters' case counts.
-        case_sensitive: bool,
-    },
-    /// It is this.
-    Exact {
-        /// Without the first slash.
-        path: Box<str>,
-        /// Whether letters' case counts.
-        case_sensitive: bool,
-    },
-    /// All of it fits this expression.
-    Regex(WholeRegex),
-    /// None: a pattern that does not begin with a slash.
-    Nothing,
-}
-
-impl PathMatch {
-    /// Paths that begin with `path`.
-    #[must_use]
-    pub fn prefix(path: &str, case_sensitive: bool) -> Self {
-        match path.strip_prefix('/') {
-            Some(path) => Self::Prefix {
-                path: path.into(),
-                case_sensitive,
-            },
-            None if path.is_empty() => Self::Prefix {
-                path: "".into(),
-                case_sensitive,
-            },
-            None => Self::Nothing,
+fn begins(name: &str, prefix: &str, ignore_case: bool) -> bool {
+    name.as_bytes().get(..prefix.len()).is_some_and(|start| {
+        if ignore_case {
+            start.eq_ignore_ascii_case(prefix.as_bytes())
+        } else {
+            start == prefix.as_bytes()
         }
-    }
-
-    /// The path `path` only.
-    #[must_use]
-    pub fn exact(path: &str, case_sensitive: bool) -> Self {
-        match path.strip_prefix('/') {
-            Some(path) => Self::Exact {
-                path: path.into(),
-                case_sensitive,
-            },
-            None => Self::Nothing,
-        }
-    }
-
-    /// Whether this operation's path fits. Does not allocate.
-    #[must_use]
-    pub fn matches(&self, operation: &Operation) -> bool {
-        let name = operation.as_str();
-        match self {
-            Self::Prefix {
-                path,
-                case_sensitive: true,
-            } => name.starts_with(&**path),
-            Self::Prefix { path, .. } => name
-                .get(..path.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(path)),
-            Self::Exact {
-                path,
-                case_sensitive: true,
-            } => *name == **path,
-            Self::Exact { path, .. } => name.eq_ignore_ascii_case(path),
-            Self::Regex(regex) => with_path(operation, |path| regex.matches(path)),
-            Self::Nothing => false,
-        }
-    }
+    })
 }
 
 /// Gives an operation's path, its name with a slash before it.
@@ -143,83 +62,91 @@ pub fn with_path<T>(operation: &Operation, f: impl FnOnce(&str) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Regex;
 
-    fn regex(expression: &str) -> PathMatch {
-        PathMatch::Regex(WholeRegex::new(expression).unwrap())
+    fn prefix(text: &str, ignore_case: bool) -> PathMatch {
+        PathMatch::Prefix {
+            prefix: text.into(),
+            ignore_case,
+        }
+    }
+
+    fn segment(text: &str) -> PathMatch {
+        PathMatch::SegmentPrefix {
+            prefix: text.into(),
+            ignore_case: false,
+        }
+    }
+
+    fn exact(text: &str, ignore_case: bool) -> PathMatch {
+        PathMatch::Exact {
+            path: text.into(),
+            ignore_case,
+        }
+    }
+
+    fn regex(text: &str) -> PathMatch {
+        PathMatch::Regex(Regex::new(text).unwrap())
     }
 
     #[test]
     fn paths_fit_as_they_say() {
         let operation = Operation::parse("nsmf-pdusession/v1/sm-contexts/create").unwrap();
-        for (what, matcher, fits) in [
-            ("empty prefix", PathMatch::prefix("", true), true),
-            ("root", PathMatch::prefix("/", true), true),
+        let longer = format!("/{}", "n".repeat(99));
+        for (what, path, fits) in [
+            ("any", PathMatch::any(), true),
+            ("root", prefix("/", false), true),
+            ("service", prefix("/nsmf-pdusession/", false), true),
+            ("part of a word", prefix("/nsmf-pdu", false), true),
+            ("other case", prefix("/NSMF-", false), false),
+            ("any case", prefix("/NSMF-", true), true),
+            ("no slash", prefix("nsmf", false), false),
+            ("longer than the path", prefix(&longer, true), false),
+            ("segment", segment("/nsmf-pdusession/v1"), true),
             (
-                "service",
-                PathMatch::prefix("/nsmf-pdusession/", true),
+                "whole path as segment",
+                segment("/nsmf-pdusession/v1/sm-contexts/create"),
                 true,
             ),
-            ("part of a word", PathMatch::prefix("/nsmf-pdu", true), true),
-            ("other case", PathMatch::prefix("/NSMF-", true), false),
-            ("any case", PathMatch::prefix("/NSMF-", false), true),
-            ("no slash", PathMatch::prefix("nsmf", true), false),
-            (
-                "longer than the path",
-                PathMatch::prefix(&format!("/{}", "n".repeat(99)), false),
-                false,
-            ),
+            ("part of a segment", segment("/nsmf-pdu"), false),
             (
                 "exact",
-                PathMatch::exact("/nsmf-pdusession/v1/sm-contexts/create", true),
+                exact("/nsmf-pdusession/v1/sm-contexts/create", false),
                 true,
             ),
             (
                 "exact, any case",
-                PathMatch::exact("/nsmf-pdusession/V1/sm-contexts/create", false),
+                exact("/nsmf-pdusession/V1/sm-contexts/create", true),
                 true,
             ),
             (
-                "exact, a part",
-                PathMatch::exact("/nsmf-pdusession/v1", true),
+                "exact, other case",
+                exact("/nsmf-pdusession/V1/sm-contexts/create", false),
                 false,
             ),
+            ("exact, a part", exact("/nsmf-pdusession/v1", false), false),
             (
                 "exact, no slash",
-                PathMatch::exact("nsmf-pdusession/v1/sm-contexts/create", true),
+                exact("nsmf-pdusession/v1/sm-contexts/create", false),
                 false,
             ),
             ("regex", regex("/nsmf-pdusession/v[12]/.*"), true),
-            ("regex of a part", regex("nsmf-pdusession"), false),
+            ("regex of a part", regex("/nsmf-pdusession"), false),
             (
                 "alternatives do not escape the anchors",
                 regex("/a|nsmf.*"),
                 false,
             ),
         ] {
-            assert_eq!(matcher.matches(&operation), fits, "{what}");
+            assert_eq!(matches(&path, &operation), fits, "{what}");
         }
     }
 
     #[test]
-    fn bad_expressions_are_refused_with_the_reason() {
-        assert!(
-            WholeRegex::new("(")
-                .unwrap_err()
-                .to_string()
-                .contains("unclosed")
-        );
-        assert!(WholeRegex::new(&"a".repeat(MAX_REGEX_OCTETS + 1)).is_err());
-        assert!(
-            WholeRegex::new("((a{100}){100}){100}").is_err(),
-            "too large when compiled"
-        );
-    }
-
-    #[test]
     fn an_expression_that_backtracks_elsewhere_is_quick_here() {
-        let regex = WholeRegex::new("(a*)*b").unwrap();
+        let operation = Operation::parse(&format!("a/{}", "a".repeat(1000))).unwrap();
         let began = std::time::Instant::now();
-        assert!(!regex.matches(&"a".repeat(20_000)));
+        assert!(!matches(&regex("/a/(a*)*b"), &operation));
         assert!(began.elapsed() < std::time::Duration::from_secs(5));
     }
 

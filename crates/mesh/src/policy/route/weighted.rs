@@ -34,7 +34,7 @@ impl Weighted {
 
     /// The one that stands at `number`, which is below the sum of the weights: the same number, for
     /// example a hash, gives the same one.
-    fn at(&self, number: u64) -> usize {
+    pub fn at(&self, number: u64) -> usize {
         self.sums.partition_point(|sum| *sum <= number)
     }
 }
