@@ -4,6 +4,8 @@
 //! clock or knows a transport. What threads share is atomic; nothing here locks.
 
 pub mod balance;
+pub mod outcome;
+pub mod protect;
 pub mod random;
 pub mod resolve;
 pub mod route;

@@ -13,18 +13,18 @@ impl Timeline {
         Self(origin)
     }
 
-    /// The nanoseconds from the beginning to `at`, at least 1: 0 is left to mean "never".
+    /// One more than the nanoseconds from the beginning to `at`: 0 is left to mean "never".
     #[must_use]
     pub fn nanos(self, at: Instant) -> u64 {
         let since = at.saturating_duration_since(self.0);
-        nanos_of(since).max(1)
+        nanos_of(since).saturating_add(1)
     }
 
-    /// The instant that many nanoseconds after the beginning.
+    /// The instant that [`nanos`](Self::nanos) gives this for.
     #[must_use]
     pub fn instant(self, nanos: u64) -> Instant {
         self.0
-            .checked_add(Duration::from_nanos(nanos))
+            .checked_add(Duration::from_nanos(nanos.saturating_sub(1)))
             .unwrap_or(self.0)
     }
 }
@@ -43,7 +43,7 @@ mod tests {
     fn instants_and_numbers_lead_to_each_other() {
         let origin = Instant::now();
         let timeline = Timeline::new(origin);
-        for millis in [1, 20, 3_600_000] {
+        for millis in [0, 1, 20, 3_600_000] {
             let at = origin + Duration::from_millis(millis);
             assert_eq!(timeline.instant(timeline.nanos(at)), at);
         }

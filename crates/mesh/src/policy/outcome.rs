@@ -1,0 +1,195 @@
+//! How a try ended, in the words that retries and outlier detection use.
+
+use corewire_message::{CallError, Code, ErrorKind, Origin, Response};
+use corewire_wire::mapping::status::http_status;
+
+/// How a try ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "each is treated in its own way")]
+pub enum Outcome {
+    /// It was answered, well or not.
+    Answered(Code),
+    /// It never left: no connection.
+    NotSent,
+    /// The peer said that it did not and will not execute it.
+    Refused,
+    /// A limit was reached at this end; another endpoint may have room.
+    FullHere,
+    /// The peer said that it has too much to do; it did not execute it.
+    Overloaded,
+    /// The connection was lost before an answer came.
+    Lost,
+    /// No answer came in time.
+    TimedOut,
+    /// Nobody's fault but the request's own: given up, or it cannot be sent.
+    Own,
+    /// The peer broke the protocol.
+    Broken,
+}
+
+impl Outcome {
+    /// How a try with this result ended.
+    #[must_use]
+    pub fn of(result: &Result<Response, CallError>) -> Self {
+        match result {
+            Ok(response) => Self::Answered(response.status.code()),
+            Err(error) => Self::of_error(error),
+        }
+    }
+
+    /// How a try with this error ended.
+    #[must_use]
+    pub fn of_error(error: &CallError) -> Self {
+        match error.kind() {
+            ErrorKind::Answered => Self::Answered(error.code()),
+            ErrorKind::NotSent => Self::NotSent,
+            ErrorKind::FateUnknown => Self::Lost,
+            ErrorKind::DeadlineExceeded => Self::TimedOut,
+            ErrorKind::Refused if !error.may_have_executed() => Self::Refused,
+            ErrorKind::Refused => Self::Lost,
+            ErrorKind::Overloaded if error.origin() == Origin::Peer => Self::Overloaded,
+            ErrorKind::Overloaded => Self::FullHere,
+            ErrorKind::Protocol => Self::Broken,
+            _ => Self::Own,
+        }
+    }
+
+    /// Whether it is certain that nothing was executed, and that another endpoint may do better.
+    #[must_use]
+    pub const fn is_safe_elsewhere(self) -> bool {
+        matches!(self, Self::NotSent | Self::Refused | Self::FullHere)
+    }
+
+    /// The HTTP status of what came back, if anything did.
+    #[must_use]
+    pub const fn http_status(self) -> Option<u16> {
+        match self {
+            Self::Answered(code) => Some(http_status(code)),
+            _ => None,
+        }
+    }
+
+    /// Whether the endpoint, or the way to it, failed: `None` when it says nothing about them.
+    #[must_use]
+    pub const fn verdict(self) -> Option<Verdict> {
+        match self {
+            Self::Answered(code) => Some(match http_status(code) {
+                502..=504 => Verdict::Gateway,
+                500.. => Verdict::ServerError,
+                _ => Verdict::Success,
+            }),
+            Self::NotSent | Self::Lost | Self::TimedOut => Some(Verdict::LocalOrigin),
+            Self::Broken => Some(Verdict::ServerError),
+            Self::Refused | Self::FullHere | Self::Overloaded | Self::Own => None,
+        }
+    }
+}
+
+/// What a try's end says about its endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "what outlier detection tells apart"
+)]
+pub enum Verdict {
+    /// It is well.
+    Success,
+    /// It answered with a fault of its own.
+    ServerError,
+    /// It answered that it cannot now, or not in time.
+    Gateway,
+    /// It could not be connected to, was lost, or did not answer in time.
+    LocalOrigin,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corewire_message::Status;
+
+    #[test]
+    fn every_end_has_its_word() {
+        let error = |kind, origin, executed| CallError::new(kind, origin, executed, "");
+        for (error, outcome, verdict) in [
+            (
+                error(ErrorKind::NotSent, Origin::Transport, false),
+                Outcome::NotSent,
+                Some(Verdict::LocalOrigin),
+            ),
+            (
+                error(ErrorKind::FateUnknown, Origin::Transport, true),
+                Outcome::Lost,
+                Some(Verdict::LocalOrigin),
+            ),
+            (
+                error(ErrorKind::DeadlineExceeded, Origin::Local, true),
+                Outcome::TimedOut,
+                Some(Verdict::LocalOrigin),
+            ),
+            (
+                error(ErrorKind::Refused, Origin::Peer, false),
+                Outcome::Refused,
+                None,
+            ),
+            (
+                error(ErrorKind::Refused, Origin::Peer, true),
+                Outcome::Lost,
+                Some(Verdict::LocalOrigin),
+            ),
+            (
+                error(ErrorKind::Overloaded, Origin::Peer, false),
+                Outcome::Overloaded,
+                None,
+            ),
+            (
+                error(ErrorKind::Overloaded, Origin::Local, false),
+                Outcome::FullHere,
+                None,
+            ),
+            (
+                error(ErrorKind::Cancelled, Origin::Local, true),
+                Outcome::Own,
+                None,
+            ),
+            (
+                error(ErrorKind::Unsendable, Origin::Local, false),
+                Outcome::Own,
+                None,
+            ),
+            (
+                error(ErrorKind::Protocol, Origin::Peer, true),
+                Outcome::Broken,
+                Some(Verdict::ServerError),
+            ),
+        ] {
+            assert_eq!(Outcome::of_error(&error), outcome);
+            assert_eq!(outcome.verdict(), verdict);
+            let safe = matches!(
+                outcome,
+                Outcome::NotSent | Outcome::Refused | Outcome::FullHere
+            );
+            assert_eq!(outcome.is_safe_elsewhere(), safe);
+        }
+    }
+
+    #[test]
+    fn answers_are_judged_by_their_http_status() {
+        for (code, verdict) in [
+            (Code::Ok, Verdict::Success),
+            (Code::NotFound, Verdict::Success),
+            (Code::ResourceExhausted, Verdict::Success),
+            (Code::Internal, Verdict::ServerError),
+            (Code::Unavailable, Verdict::Gateway),
+            (Code::DeadlineExceeded, Verdict::Gateway),
+        ] {
+            let response = Response::failed(Status::of(code));
+            let outcome = Outcome::of(&response.into_result());
+            assert_eq!(outcome.verdict(), Some(verdict), "{code}");
+        }
+        assert_eq!(
+            Outcome::Answered(Code::Unavailable).http_status(),
+            Some(503)
+        );
+        assert_eq!(Outcome::Lost.http_status(), None);
+    }
+}

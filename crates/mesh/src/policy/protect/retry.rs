@@ -1,0 +1,365 @@
+//! Retry: whether a request that did not end well is tried again, and when.
+//!
+//! What certainly was not executed goes elsewhere at once, policy or not: no connection, a peer
+//! that drains. Beyond that the route's policy decides, and it is the policy's word that a message
+//! whose fate is not known may be repeated; a caller can forbid that.
+
+use super::backoff;
+use crate::config::{RetryOn, RetryPolicy};
+use crate::policy::outcome::Outcome;
+use crate::policy::random::Random;
+use corewire_message::Code;
+use std::time::{Duration, Instant};
+
+/// How often a request that was certainly not executed goes elsewhere without a policy's word.
+pub const MOST_ELSEWHERE: u32 = 3;
+
+/// How far a request has come with its tries.
+#[derive(Clone, Debug)]
+pub struct Tries<'a> {
+    policy: Option<&'a RetryPolicy>,
+    /// Tries after the first that the policy allowed.
+    repeated: u32,
+    /// Tries after the first that needed no policy.
+    elsewhere: u32,
+}
+
+/// What happens after a try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no fourth thing to do")]
+pub enum Next {
+    /// That is the end.
+    End,
+    /// Another endpoint, at once; counts for no budget.
+    Elsewhere,
+    /// Again after this wait, if the budget allows it.
+    Again(Duration),
+}
+
+impl<'a> Tries<'a> {
+    /// A request's first try.
+    #[must_use]
+    pub const fn new(policy: Option<&'a RetryPolicy>) -> Self {
+        Self {
+            policy,
+            repeated: 0,
+            elsewhere: 0,
+        }
+    }
+
+    /// The policy that holds.
+    #[must_use]
+    pub const fn policy(&self) -> Option<&'a RetryPolicy> {
+        self.policy
+    }
+
+    /// Tries so far beyond the first.
+    #[must_use]
+    pub const fn beyond_the_first(&self) -> u32 {
+        self.repeated + self.elsewhere
+    }
+
+    /// What happens after a try with this end. `may_repeat` says whether the caller allows it to
+    /// repeat a message that may have been executed.
+    pub fn ended(
+        &mut self,
+        outcome: Outcome,
+        may_repeat: bool,
+        now: Instant,
+        deadline: Instant,
+        random: &mut impl Random,
+    ) -> Next {
+        if now >= deadline {
+            return Next::End;
+        }
+        if outcome.is_safe_elsewhere() && self.elsewhere < MOST_ELSEWHERE {
+            self.elsewhere += 1;
+            return Next::Elsewhere;
+        }
+        let Some(policy) = self.policy else {
+            return Next::End;
+        };
+        if self.repeated >= policy.num_retries || !names(policy, outcome) {
+            return Next::End;
+        }
+        let fate_unknown = matches!(outcome, Outcome::Lost | Outcome::TimedOut | Outcome::Broken);
+        if fate_unknown && !may_repeat {
+            return Next::End;
+        }
+        self.repeated += 1;
+        let wait = backoff::wait(&policy.backoff, self.repeated, random);
+        // A try that could not end in time is not begun.
+        match now.checked_add(wait) {
+            Some(at) if at < deadline => Next::Again(wait),
+            _ => Next::End,
+        }
+    }
+}
+
+/// Whether a policy names this end.
+fn names(policy: &RetryPolicy, outcome: Outcome) -> bool {
+    let on = match outcome {
+        Outcome::Answered(code) => of_code(code),
+        Outcome::NotSent => {
+            RetryOn::CONNECT_FAILURE
+                | RetryOn::RESET_BEFORE_REQUEST
+                | RetryOn::RESET
+                | RetryOn::SERVER_ERROR
+                | RetryOn::GATEWAY_ERROR
+                | RetryOn::UNAVAILABLE
+        }
+        Outcome::Refused => {
+            RetryOn::REFUSED_STREAM
+                | RetryOn::RESET
+                | RetryOn::SERVER_ERROR
+                | RetryOn::GATEWAY_ERROR
+                | RetryOn::UNAVAILABLE
+        }
+        Outcome::Lost => {
+            RetryOn::RESET | RetryOn::SERVER_ERROR | RetryOn::GATEWAY_ERROR | RetryOn::UNAVAILABLE
+        }
+        Outcome::TimedOut => {
+            RetryOn::RESET
+                | RetryOn::SERVER_ERROR
+                | RetryOn::GATEWAY_ERROR
+                | RetryOn::DEADLINE_EXCEEDED
+        }
+        Outcome::Broken => RetryOn::RESET | RetryOn::SERVER_ERROR | RetryOn::INTERNAL,
+        Outcome::Overloaded | Outcome::FullHere => RetryOn::RESOURCE_EXHAUSTED,
+        Outcome::Own => RetryOn::NONE,
+    };
+    let by_status = || {
+        let status = outcome.http_status();
+        policy.on.intersects(RetryOn::RETRIABLE_STATUS_CODES)
+            && status.is_some_and(|status| policy.statuses.contains(&status))
+    };
+    policy.on.intersects(on) || by_status()
+}
+
+fn of_code(code: Code) -> RetryOn {
+    let server_error = RetryOn::SERVER_ERROR;
+    let gateway = server_error | RetryOn::GATEWAY_ERROR;
+    match code {
+        Code::Cancelled => RetryOn::CANCELLED,
+        Code::DeadlineExceeded => RetryOn::DEADLINE_EXCEEDED | gateway,
+        Code::Internal => RetryOn::INTERNAL | server_error,
+        Code::ResourceExhausted => RetryOn::RESOURCE_EXHAUSTED,
+        Code::Unavailable => RetryOn::UNAVAILABLE | gateway,
+        Code::Unknown | Code::DataLoss | Code::Unimplemented => server_error,
+        Code::AlreadyExists | Code::Aborted => RetryOn::RETRIABLE_4XX,
+        _ => RetryOn::NONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::random::SplitMix;
+    use proptest::prelude::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn policy(on: RetryOn, num_retries: u32) -> RetryPolicy {
+        RetryPolicy {
+            on,
+            num_retries,
+            ..RetryPolicy::default()
+        }
+    }
+
+    fn ended(tries: &mut Tries<'_>, outcome: Outcome, may_repeat: bool) -> Next {
+        let now = Instant::now();
+        tries.ended(
+            outcome,
+            may_repeat,
+            now,
+            now + SECOND,
+            &mut SplitMix::new(1),
+        )
+    }
+
+    #[test]
+    fn what_was_not_executed_goes_elsewhere_without_a_policy_but_not_for_ever() {
+        for outcome in [Outcome::NotSent, Outcome::Refused, Outcome::FullHere] {
+            let mut tries = Tries::new(None);
+            for _ in 0..MOST_ELSEWHERE {
+                assert_eq!(ended(&mut tries, outcome, false), Next::Elsewhere);
+            }
+            assert_eq!(ended(&mut tries, outcome, false), Next::End);
+            assert_eq!(tries.beyond_the_first(), MOST_ELSEWHERE);
+        }
+    }
+
+    #[test]
+    fn without_a_policy_nothing_else_is_repeated() {
+        for outcome in [
+            Outcome::Lost,
+            Outcome::TimedOut,
+            Outcome::Answered(Code::Unavailable),
+            Outcome::Answered(Code::Ok),
+            Outcome::Overloaded,
+        ] {
+            assert_eq!(
+                ended(&mut Tries::new(None), outcome, true),
+                Next::End,
+                "{outcome:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_condition_is_for_its_ends() {
+        use Code::*;
+        let answered = |codes: &[Code]| {
+            codes
+                .iter()
+                .map(|it| Outcome::Answered(*it))
+                .collect::<Vec<_>>()
+        };
+        for (on, ends) in [
+            (
+                RetryOn::SERVER_ERROR,
+                [
+                    answered(&[
+                        Internal,
+                        Unknown,
+                        DataLoss,
+                        Unimplemented,
+                        Unavailable,
+                        DeadlineExceeded,
+                    ]),
+                    vec![Outcome::Lost, Outcome::TimedOut, Outcome::Broken],
+                ]
+                .concat(),
+            ),
+            (
+                RetryOn::GATEWAY_ERROR,
+                [
+                    answered(&[Unavailable, DeadlineExceeded]),
+                    vec![Outcome::Lost, Outcome::TimedOut],
+                ]
+                .concat(),
+            ),
+            (
+                RetryOn::RESET,
+                vec![Outcome::Lost, Outcome::TimedOut, Outcome::Broken],
+            ),
+            (RetryOn::RETRIABLE_4XX, answered(&[AlreadyExists, Aborted])),
+            (RetryOn::CANCELLED, answered(&[Cancelled])),
+            (
+                RetryOn::DEADLINE_EXCEEDED,
+                [answered(&[DeadlineExceeded]), vec![Outcome::TimedOut]].concat(),
+            ),
+            (
+                RetryOn::INTERNAL,
+                [answered(&[Internal]), vec![Outcome::Broken]].concat(),
+            ),
+            (
+                RetryOn::RESOURCE_EXHAUSTED,
+                [answered(&[ResourceExhausted]), vec![Outcome::Overloaded]].concat(),
+            ),
+            (
+                RetryOn::UNAVAILABLE,
+                [answered(&[Unavailable]), vec![Outcome::Lost]].concat(),
+            ),
+            (RetryOn::CONNECT_FAILURE, vec![]),
+            (RetryOn::REFUSED_STREAM, vec![]),
+            (RetryOn::NONE, vec![]),
+        ] {
+            let policy = policy(on, 1);
+            let others = [
+                Outcome::Lost,
+                Outcome::TimedOut,
+                Outcome::Broken,
+                Outcome::Overloaded,
+                Outcome::Own,
+            ];
+            let all = Code::ALL
+                .iter()
+                .map(|code| Outcome::Answered(*code))
+                .chain(others);
+            for outcome in all {
+                let next = ended(&mut Tries::new(Some(&policy)), outcome, true);
+                let expected = ends.contains(&outcome);
+                assert_eq!(
+                    matches!(next, Next::Again(_)),
+                    expected,
+                    "{on:?} {outcome:?}: {next:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn statuses_can_be_listed() {
+        let mut policy = policy(RetryOn::RETRIABLE_STATUS_CODES, 1);
+        policy.statuses = vec![429, 404];
+        let next = |code| {
+            ended(
+                &mut Tries::new(Some(&policy)),
+                Outcome::Answered(code),
+                true,
+            )
+        };
+        assert!(matches!(next(Code::ResourceExhausted), Next::Again(_)));
+        assert!(matches!(next(Code::NotFound), Next::Again(_)));
+        assert_eq!(next(Code::Internal), Next::End);
+    }
+
+    #[test]
+    fn a_caller_can_forbid_to_repeat_what_may_have_been_executed() {
+        let policy = policy(RetryOn::SERVER_ERROR, 3);
+        for outcome in [Outcome::Lost, Outcome::TimedOut, Outcome::Broken] {
+            let mut tries = Tries::new(Some(&policy));
+            assert_eq!(ended(&mut tries, outcome, false), Next::End, "{outcome:?}");
+        }
+        // It was answered: its fate is known.
+        let answered = Outcome::Answered(Code::Unavailable);
+        assert!(matches!(
+            ended(&mut Tries::new(Some(&policy)), answered, false),
+            Next::Again(_)
+        ));
+    }
+
+    #[test]
+    fn tries_are_counted_and_none_begins_that_could_not_end_in_time() {
+        let policy = policy(RetryOn::UNAVAILABLE, 2);
+        let unavailable = Outcome::Answered(Code::Unavailable);
+        let mut tries = Tries::new(Some(&policy));
+        assert!(matches!(
+            ended(&mut tries, unavailable, true),
+            Next::Again(_)
+        ));
+        assert!(matches!(
+            ended(&mut tries, unavailable, true),
+            Next::Again(_)
+        ));
+        assert_eq!(ended(&mut tries, unavailable, true), Next::End);
+
+        let now = Instant::now();
+        let mut random = SplitMix::new(9);
+        for outcome in [unavailable, Outcome::NotSent] {
+            let mut tries = Tries::new(Some(&policy));
+            assert_eq!(tries.ended(outcome, true, now, now, &mut random), Next::End);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_request_is_never_tried_more_often_than_its_limits_say(
+            ends in prop::collection::vec(0_u8..8, 0..50), num_retries in 0_u32..10, seed: u64,
+        ) {
+            let policy = policy(RetryOn::SERVER_ERROR | RetryOn::RESET, num_retries);
+            let mut tries = Tries::new(Some(&policy));
+            let now = Instant::now();
+            let mut random = SplitMix::new(seed);
+            for end in ends {
+                let outcome = [Outcome::NotSent, Outcome::Refused, Outcome::Lost, Outcome::TimedOut,
+                    Outcome::Own, Outcome::Broken, Outcome::Answered(Code::Internal),
+                    Outcome::Answered(Code::NotFound)][usize::from(end)];
+                if tries.ended(outcome, true, now, now + SECOND, &mut random) == Next::End { break; }
+            }
+            prop_assert!(tries.repeated <= num_retries && tries.elsewhere <= MOST_ELSEWHERE);
+        }
+    }
+}
