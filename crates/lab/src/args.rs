@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::mesh::{self, MeshArgs};
 use crate::record::Mode;
 use crate::units::{self, Rate};
 
@@ -56,6 +57,10 @@ pub(crate) enum ScenarioArgs {
     /// 5G Mobile Network Applications"
     #[command(after_help = GUTI_EXAMPLES)]
     Guti(Box<GutiArgs>),
+    /// The inline mesh beside the sidecar it replaces: one SMF gateway, many SMF-PDU-Session
+    /// replicas, and every path between them
+    #[command(after_help = mesh::EXAMPLES)]
+    Mesh(Box<MeshArgs>),
 }
 
 const GUTI_EXAMPLES: &str = "\
@@ -81,7 +86,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_enum, default_value_t = Profile::Quick)]
     pub(crate) profile: Profile,
     /// Repetitions of each cell, the adapters taking turns [default: as the profile says]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, alias = "repetitions", value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
     /// Where the results go [default: out/<scenario>-<time>]
     #[arg(long, value_name = "DIR")]

@@ -28,6 +28,7 @@ use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
 
 pub(crate) use self::adapters::Catalog;
+pub(crate) use self::figures::{latency, measured};
 pub(crate) use self::peers::Peers;
 
 /// Its name on the command line and in the records.

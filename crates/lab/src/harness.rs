@@ -35,6 +35,9 @@ pub(crate) enum Event {
 pub(crate) struct Ready {
     /// Host and port.
     pub(crate) address: String,
+    /// All of them, where there are several.
+    #[serde(default)]
+    pub(crate) addresses: Vec<String>,
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
 }
@@ -76,6 +79,12 @@ pub(crate) struct PeerResult {
     pub(crate) server_cpu_ns: Option<u64>,
     pub(crate) client_cpu_ns: Option<u64>,
     pub(crate) server_threads: Option<u32>,
+    /// How long requests were on their way, one a hop; where the programs measure it.
+    #[serde(default)]
+    pub(crate) one_way: Vec<OneWay>,
+    /// From the start of the program to its first answer; where it says so.
+    #[serde(default)]
+    pub(crate) first_answer_ns: Option<u64>,
     #[serde(default)]
     pub(crate) versions: BTreeMap<String, String>,
 }
@@ -87,6 +96,14 @@ pub(crate) struct Moments {
     pub(crate) max: f64,
     pub(crate) mean: f64,
     pub(crate) stddev: f64,
+}
+
+/// How long requests took to one hop.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct OneWay {
+    pub(crate) ns: Moments,
+    /// `(nanoseconds, count)`.
+    pub(crate) hdr: Vec<(u64, u64)>,
 }
 
 /// How late the generator was, in nanoseconds.

@@ -24,8 +24,10 @@ mod guti;
 mod harness;
 mod list;
 mod machine;
+mod mesh;
 mod process;
 mod progress;
+mod quiet;
 pub mod record;
 pub mod report;
 pub mod results;
@@ -59,6 +61,7 @@ pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
     match args.command {
         LabCommand::Run(run) => match run.scenario {
             ScenarioArgs::Guti(args) => run::guti(&args),
+            ScenarioArgs::Mesh(args) => run::mesh(&args),
         },
         LabCommand::List(args) => list::print(&args),
         LabCommand::Report { dir } => {
@@ -79,6 +82,10 @@ fn write_report(dir: &Path) -> anyhow::Result<()> {
         );
     }
     console::out(&summary::table(&records))?;
+    let goals = report::goals(&records);
+    if !goals.is_empty() {
+        console::out(&format!("\n{}\n", goals.join("\n")))?;
+    }
     let page = report::write(dir)?;
     console::out(&format!("\nreport: {}\n", page.display()))?;
     Ok(())

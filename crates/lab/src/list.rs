@@ -7,6 +7,7 @@ use clap::ValueEnum as _;
 use crate::args::{ListArgs, Profile};
 use crate::console;
 use crate::guti::{Catalog, NAME, Peers};
+use crate::mesh::{self, PATHS, Programs};
 use crate::process::CpuPlan;
 
 /// Prints scenarios, profiles and adapters.
@@ -19,6 +20,7 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let mut lines = vec![
         "Scenarios".to_owned(),
         row(NAME, "GUTI allocation through every adapter"),
+        row(mesh::NAME, "the inline mesh beside the sidecar it replaces"),
         String::new(),
         "Profiles".to_owned(),
     ];
@@ -43,15 +45,41 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
             lines.push(row("", &needs));
         }
     }
+    lines.extend(paths(args));
     if let Some(problem) = problem {
-        lines.push(format!("\nNone can be run: {problem}"));
+        lines.push(format!("\nNo adapter can be run: {problem}"));
     }
     console::out(&(lines.join("\n") + "\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// The paths of the mesh, and what each that cannot be run here lacks.
+fn paths(args: &ListArgs) -> Vec<String> {
+    let mut lines = vec![String::new(), format!("Paths of {}", mesh::NAME)];
+    let programs = Programs::find(None, args.peers.peers_dir.as_deref()).ok();
+    for path in &PATHS {
+        let hole = programs.as_ref().map(|programs| programs.hole(path));
+        let state = if hole == Some(None) {
+            "ready"
+        } else {
+            "missing"
+        };
+        lines.push(row(path.name, &format!("{state:<8} {}", path.description)));
+        if let Some(Some(hole)) = hole {
+            let why = hole.what.trim_start_matches(path.name);
+            let why = why.trim_start_matches(": ");
+            let next = match hole.next.as_str() {
+                "" => String::new(),
+                next => format!("; {next}"),
+            };
+            lines.push(row("", &format!("{:<8} {why}{next}", "")));
+        }
+    }
+    lines
+}
+
 fn row(name: &str, text: &str) -> String {
-    format!("  {name:<12} {text}")
+    format!("  {name:<13} {text}")
 }
 
 fn ask(args: &ListArgs) -> anyhow::Result<Catalog> {

@@ -9,6 +9,7 @@ use anyhow::bail;
 use crate::args::{CommonArgs, GutiArgs};
 use crate::clock::{compact, span};
 use crate::guti::Guti;
+use crate::mesh::{Mesh, MeshArgs};
 use crate::progress::Progress;
 use crate::record::Record;
 use crate::results;
@@ -22,6 +23,19 @@ pub(crate) fn guti(args: &GutiArgs) -> anyhow::Result<ExitCode> {
     let mut scenario = match &args.common.resume {
         Some(dir) => Guti::resumed(&before, dir, args)?,
         None => Guti::new(args)?,
+    };
+    if let Some(caveat) = scenario.caveat() {
+        eprintln!("note: {caveat}");
+    }
+    scenario_run(&mut scenario, &args.common, &before)
+}
+
+/// Runs the mesh experiment.
+pub(crate) fn mesh(args: &MeshArgs) -> anyhow::Result<ExitCode> {
+    let before = earlier(&args.common)?;
+    let mut scenario = match &args.common.resume {
+        Some(dir) => Mesh::resumed(&before, dir, args)?,
+        None => Mesh::new(args)?,
     };
     if let Some(caveat) = scenario.caveat() {
         eprintln!("note: {caveat}");

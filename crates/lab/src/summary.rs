@@ -44,10 +44,10 @@ pub(crate) fn table(records: &[Record]) -> String {
 
 fn heading(cell: &Cell) -> String {
     let plural = if cell.clients == 1 { "" } else { "s" };
-    let shared = if cell.connections == cell.clients {
-        ""
-    } else {
-        " on one connection"
+    let shared = match cell.connections {
+        own if own == cell.clients => String::new(),
+        1 => " on one connection".to_owned(),
+        several => format!(" on {several} connections"),
     };
     let mode = cell
         .rate

@@ -3,7 +3,7 @@
 
 use crate::clock::now_ns;
 use crate::report;
-use crate::sm_context::{CREATE, ONE_WAY, SENT, created_data, read_sent};
+use crate::sm_context::{CREATE, NAME, ONE_WAY, SENT, created_data, read_sent};
 use crate::target::{RoundRobin, Target, transport};
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -34,6 +34,9 @@ pub struct PduSessionArgs {
     /// else rest]
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,
+    /// A name to answer with, in the header x-served-by
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Print JSON events for a program, and end with standard input
     #[arg(long)]
     json: bool,
@@ -63,7 +66,7 @@ impl PduSessionArgs {
         options.loops = 1;
         // Registered before the server starts, so that no signal is missed.
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-        let service = Arc::new(PduSession::new());
+        let service = Arc::new(PduSession::new(self.name.as_deref())?);
         let server = Server::start(&addresses, Arc::clone(&service), options)?;
         if let Some(target) = &self.next {
             let event_loop = server.loops().next().context("a server has a loop")?;
@@ -96,16 +99,24 @@ impl PduSessionArgs {
 #[derive(Debug)]
 struct PduSession {
     answer: Bytes,
+    /// What every answer says.
+    headers: Headers,
     /// Set once, before the first request comes, in a chain only.
     next: OnceLock<Channel>,
 }
 
 impl PduSession {
-    fn new() -> Self {
-        Self {
-            answer: created_data(),
-            next: OnceLock::new(),
+    fn new(name: Option<&str>) -> anyhow::Result<Self> {
+        let mut headers = Headers::new();
+        headers.append("content-type", "application/json")?;
+        if let Some(name) = name {
+            headers.append(NAME, name)?;
         }
+        Ok(Self {
+            answer: created_data(),
+            headers,
+            next: OnceLock::new(),
+        })
     }
 
     fn chain(&self, next: Channel) {
@@ -114,14 +125,13 @@ impl PduSession {
     }
 
     fn created(&self, one_way: Option<u64>, further: &[u8]) -> Response {
-        let mut headers = Headers::new();
+        let mut headers = self.headers.clone();
         let one_way = one_way.map(|ns| ns.to_string()).unwrap_or_default();
         let ways = match further {
             [] => one_way.into_bytes(),
             _ => [one_way.as_bytes(), b",", further].concat(),
         };
-        // These are names and values as headers have them.
-        let _fits = headers.append("content-type", "application/json");
+        // A name and a value as headers have them.
         let _fits = headers.append(ONE_WAY, ways);
         Response::ok(Body::from(self.answer.clone())).with_headers(headers)
     }
@@ -166,7 +176,7 @@ mod tests {
     use corewire::blocking::{self, Caller as _};
 
     fn replica(next: Option<&Server>) -> Server {
-        let service = Arc::new(PduSession::new());
+        let service = Arc::new(PduSession::new(None).unwrap());
         let mut options = ServerOptions::default();
         options.loops = 1;
         let anywhere = [parse_address("127.0.0.1:0").unwrap()];

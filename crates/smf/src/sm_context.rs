@@ -15,6 +15,9 @@ pub(crate) const SENT: &str = "x-sent-ns";
 /// How long the request was on its way, nanoseconds: one number a hop, the first hop first.
 pub(crate) const ONE_WAY: &str = "x-one-way-ns";
 
+/// Which replica answers, where it has a name.
+pub(crate) const NAME: &str = "x-served-by";
+
 const CREATE_DATA: &str = r#"{"supi":"imsi-001010000000001","pei":"imeisv-4370816125816151","gpsi":"msisdn-0900000000","pduSessionId":1,"dnn":"internet","sNssai":{"sst":1,"sd":"000001"},"servingNfId":"6c3ad9c2-5b4e-4d0e-8b4e-1f5e6a7b8c9d","guami":{"plmnId":{"mcc":"001","mnc":"01"},"amfId":"020040"},"servingNetwork":{"mcc":"001","mnc":"01"},"requestType":"INITIAL_REQUEST","n1SmMsg":{"contentId":"5gnas-sm"},"anType":"3GPP_ACCESS","ratType":"NR","ueLocation":{"nrLocation":{"tai":{"plmnId":{"mcc":"001","mnc":"01"},"tac":"000001"},"ncgi":{"plmnId":{"mcc":"001","mnc":"01"},"nrCellId":"000000010"},"ueLocationTimestamp":"2026-01-01T00:00:00Z"}},"ueTimeZone":"+00:00","smContextStatusUri":"http://amf.5gc/namf-callback/v1/sm-context-status/imsi-001010000000001/1","pcfId":"0d6e2c1b-90f0-41ed-9d5b-2d5a0a6d7c11","epsInterworkingInd":"NONE","extended":""#;
 const CREATED_DATA: &str = r#"{"hSmfUri":"http://smf.5gc/nsmf-pdusession/v1/pdu-sessions/1","pduSessionId":1,"sNssai":{"sst":1,"sd":"000001"},"upCnxState":"ACTIVATING","n2SmInfoType":"PDU_RES_SETUP_REQ","allocatedEbiList":[],"extended":""#;
 

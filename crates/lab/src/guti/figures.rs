@@ -1,6 +1,6 @@
 //! From what a client printed to the figures of a record.
 
-use crate::harness::PeerResult;
+use crate::harness::{Moments, PeerResult};
 use crate::record::{
     BINS_50US, Baseline, BothSides, Failure, Latency, LatencyHistogram, LatencyKind, Measured,
 };
@@ -9,7 +9,7 @@ use crate::record::{
 ///
 /// # Errors
 /// When the result contradicts itself: it would make a figure that looks right and is not.
-pub(super) fn measured(result: &PeerResult) -> Result<Measured, Failure> {
+pub(crate) fn measured(result: &PeerResult) -> Result<Measured, Failure> {
     let histogram = LatencyHistogram::from_counts(result.hdr.iter().copied())
         .map_err(|error| contradiction(&error.to_string()))?;
     if histogram.count() != result.requests {
@@ -42,7 +42,7 @@ pub(super) fn measured(result: &PeerResult) -> Result<Measured, Failure> {
         errors: result.errors,
         qps: per_second(result.requests),
         bytes_per_s: per_second(result.request_bytes_total),
-        latency_us: latency(result, &histogram),
+        latency_us: latency(result.latency_ns, &histogram),
         latency_kind: LatencyKind::RoundTrip,
         histogram_50us: result.histogram_50us.clone(),
         hdr: histogram
@@ -65,8 +65,8 @@ pub(super) fn baseline(result: &PeerResult) -> Result<Baseline, Failure> {
     Ok(Baseline { mean, p50, p99 })
 }
 
-fn latency(result: &PeerResult, histogram: &LatencyHistogram) -> Latency {
-    let moments = result.latency_ns;
+/// Moments and percentiles of one kind of latency.
+pub(crate) fn latency(moments: Moments, histogram: &LatencyHistogram) -> Latency {
     let (min, max) = (moments.min / 1e3, moments.max / 1e3);
     // The upper end of a bin may lie beyond the largest figure in it.
     let quantile = |share| histogram.quantile_us(share).clamp(min, max.max(min));
@@ -89,7 +89,7 @@ fn latency(result: &PeerResult, histogram: &LatencyHistogram) -> Latency {
 fn contradiction(what: &str) -> Failure {
     Failure {
         what: format!("the result contradicts itself: {what}"),
-        place: "corewire-peer-client, its result".to_owned(),
+        place: "the client program, its result".to_owned(),
         next: "are lab and peers of the same version? `make peers` builds them again".to_owned(),
     }
 }

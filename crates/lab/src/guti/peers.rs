@@ -25,11 +25,23 @@ impl Peers {
     /// # Errors
     /// When they are not there; says where was looked and what makes them.
     pub(crate) fn find(given: Option<&Path>) -> anyhow::Result<Self> {
+        let source = if given.is_some() {
+            "--peers-dir"
+        } else if named_by_variable().is_some() {
+            VARIABLE
+        } else {
+            "the usual places"
+        };
+        Self::among(&Self::directories(given), source)
+    }
+
+    /// Where programs under test are looked for, in this order.
+    pub(crate) fn directories(given: Option<&Path>) -> Vec<PathBuf> {
         if let Some(dir) = given {
-            return Self::among(&[dir.to_owned()], "--peers-dir");
+            return vec![dir.to_owned()];
         }
-        if let Some(dir) = env::var_os(VARIABLE).filter(|dir| !dir.is_empty()) {
-            return Self::among(&[PathBuf::from(dir)], VARIABLE);
+        if let Some(dir) = named_by_variable() {
+            return vec![dir];
         }
         let mut dirs = Vec::new();
         let program = env::current_exe().ok();
@@ -45,7 +57,7 @@ impl Peers {
         if let Ok(dir) = env::current_dir() {
             dirs.extend(dir.ancestors().take(4).map(|dir| dir.join("peers/build")));
         }
-        Self::among(&dirs, "the usual places")
+        dirs
     }
 
     fn among(dirs: &[PathBuf], source: &str) -> anyhow::Result<Self> {
@@ -65,6 +77,11 @@ impl Peers {
             looked.join(", ")
         )
     }
+}
+
+fn named_by_variable() -> Option<PathBuf> {
+    let dir = env::var_os(VARIABLE).filter(|dir| !dir.is_empty())?;
+    Some(PathBuf::from(dir))
 }
 
 #[cfg(test)]

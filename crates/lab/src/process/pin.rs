@@ -20,19 +20,24 @@ impl Cpus {
     /// process. So there is no moment at which the child runs elsewhere, no other program
     /// (`taskset`) is needed, and no code runs between `fork` and `exec`.
     pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        let mut mask = CpuSet::new();
-        for &cpu in &self.0 {
-            mask.set(cpu);
-        }
         thread::scope(|scope| {
             scope
                 .spawn(|| {
-                    sched_setaffinity(None, &mask)?;
+                    self.hold_this_thread()?;
                     command.spawn()
                 })
                 .join()
                 .unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
         })
+    }
+
+    /// Holds the calling thread, and what it starts, to these cores from now on.
+    pub(crate) fn hold_this_thread(&self) -> io::Result<()> {
+        let mut mask = CpuSet::new();
+        for &cpu in &self.0 {
+            mask.set(cpu);
+        }
+        Ok(sched_setaffinity(None, &mask)?)
     }
 }
 

@@ -15,6 +15,7 @@ mod chart;
 mod escape;
 mod format;
 mod guti;
+mod mesh;
 mod page;
 mod palette;
 mod provenance;
@@ -86,6 +87,7 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
     for (scenario, records) in by_scenario {
         let report = match scenario {
             "guti" => guti::report(&records),
+            "mesh" => mesh::report(&records),
             other => bail!("{}: no report for the scenario {other:?}", dir.display()),
         };
         titles.push(report.title);
@@ -99,6 +101,15 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
     std::fs::write(&page, page::document(&titles.join("; "), &sections, &foot))
         .with_context(|| format!("cannot write {}", page.display()))?;
     Ok(page)
+}
+
+/// What came of the goals of the scenarios that have some, a line each, for the terminal.
+pub(crate) fn goals(records: &[Record]) -> Vec<String> {
+    let of_mesh: Vec<&Record> = records
+        .iter()
+        .filter(|record| record.cell.scenario == crate::mesh::NAME)
+        .collect();
+    mesh::goals(&of_mesh)
 }
 
 fn write_figures(dir: &Path, figures: &[FigureFile]) -> anyhow::Result<()> {

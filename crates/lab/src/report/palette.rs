@@ -28,7 +28,7 @@ pub(super) struct Paint {
 /// Every subject with a look of its own, in the order in which they are shown.
 ///
 /// The eight adapters of the thesis come first, in the order of its figures' families.
-const KNOWN: [(&str, &str, Texture); 15] = [
+const KNOWN: [(&str, &str, Texture); 30] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
     ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
@@ -44,6 +44,22 @@ const KNOWN: [(&str, &str, Texture); 15] = [
     ("CW-SHM", "#bf2720", Texture::Plain),
     ("CW-REST", "#e8735a", Texture::Plain),
     ("CW-GRPC", "#ffd08a", Texture::Hatched),
+    // Paths of the mesh: no mesh grey, inline orange to red, sidecars green, gRPC C++ blue.
+    ("direct-rest", "#6b7280", Texture::Plain),
+    ("direct-grpc", "#9aa1ab", Texture::Hatched),
+    ("direct-native", "#454b54", Texture::Dotted),
+    ("inline-rest", "#e0561a", Texture::Plain),
+    ("inline-grpc", "#f79a3e", Texture::Hatched),
+    ("inline-native", "#b8330f", Texture::Dotted),
+    ("inline-shm", "#ffc266", Texture::Plain),
+    ("envoy-1-rest", "#5fbf9f", Texture::Plain),
+    ("envoy-1-grpc", "#9fdcc8", Texture::Hatched),
+    ("envoy-2-rest", "#0f7a57", Texture::Plain),
+    ("envoy-2-grpc", "#2f9f7f", Texture::Hatched),
+    ("shim-grpc", "#7a6fd0", Texture::Plain),
+    ("grpc-xds", "#2f66c8", Texture::Plain),
+    ("ref-grpc", "#86b4ec", Texture::Hatched),
+    ("ref-nghttp2", "#a3877a", Texture::Dotted),
 ];
 
 /// For subjects that this list does not know, by their family.

@@ -36,7 +36,7 @@ fn save(dir: &Path, records: &[Record]) {
 }
 
 /// The page made of `records`, and the names of its figures.
-fn page(records: &[Record]) -> (String, Vec<String>) {
+pub(super) fn page(records: &[Record]) -> (String, Vec<String>) {
     let dir = tempfile::tempdir().expect("a directory");
     save(dir.path(), records);
     let page = write(dir.path()).expect("a report");

@@ -8,8 +8,10 @@ use super::in_flight::InFlight;
 use super::measured::Measured;
 use super::schedule::Schedule;
 use crate::clock::{Epoch, cpu_ns, now_ns};
-use crate::sm_context::{CREATE, ONE_WAY, SENT, create_data, read_one_way};
+use crate::report;
+use crate::sm_context::{CREATE, NAME, ONE_WAY, SENT, create_data, read_one_way};
 use corewire::{Body, Bytes, Caller, Headers, LoopHandle, Request, Response};
+use serde_json::json;
 use std::future::poll_fn;
 use std::io::Write as _;
 use std::pin::pin;
@@ -38,6 +40,8 @@ pub(super) struct Plan {
     pub(super) warmup: Duration,
     pub(super) window: Duration,
     pub(super) payload: usize,
+    /// Tell who answers, whenever it is another than before.
+    pub(super) watch: bool,
 }
 
 /// What came of it.
@@ -80,6 +84,7 @@ pub(super) async fn run<C: Caller>(
     let mut sleep = pin!(None);
     let mut sleep_until = 0;
     let mut partial_at = None;
+    let mut served_by = ServedBy::default();
 
     poll_fn(|cx| {
         loop {
@@ -102,6 +107,9 @@ pub(super) async fn run<C: Caller>(
                     Pace::Rate(_) => (window_start..window_end).contains(&call.due),
                     Pace::InFlight(_) => (window_start..window_end).contains(&call.answered),
                 };
+                if plan.watch {
+                    served_by.look(&call);
+                }
                 if in_window {
                     last_answer = last_answer.max(call.answered);
                 }
@@ -214,6 +222,31 @@ impl Ended {
     }
 }
 
+/// Who answered last.
+#[derive(Default)]
+struct ServedBy {
+    name: Vec<u8>,
+    sent: u64,
+}
+
+impl ServedBy {
+    /// Tells of a change. Answers to requests that were sent before the change may come after it.
+    fn look(&mut self, call: &Ended) {
+        let Ok(response) = &call.result else { return };
+        let name = response.headers.get(NAME).unwrap_or_default();
+        if name == self.name || call.sent < self.sent {
+            return;
+        }
+        self.name = name.to_vec();
+        self.sent = call.sent;
+        report::event(&json!({
+            "event": "served-by",
+            "name": String::from_utf8_lossy(name),
+            "sent_ns": call.sent,
+        }));
+    }
+}
+
 /// One request and its answer, which is checked.
 async fn one<C: Caller>(caller: &C, body: &Bytes, number: u64, due: u64) -> Ended {
     let request = request(body, number);
@@ -312,6 +345,7 @@ mod tests {
             warmup: Duration::from_millis(10),
             window: Duration::from_millis(50),
             payload: 1024,
+            watch: false,
         };
         let mut begun = 0;
         let load = run(caller, plan, &handle, &stop, || begun += 1);
@@ -365,6 +399,7 @@ mod tests {
             warmup: Duration::ZERO,
             window: Duration::from_secs(3600),
             payload: 0,
+            watch: false,
         };
         let caller = Answers::default();
         let load = run(&caller, plan, &handle, &stop, || {});

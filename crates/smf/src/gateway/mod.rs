@@ -53,6 +53,13 @@ pub struct GatewayArgs {
     /// Seconds that the service may take to be reached
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = parse_seconds)]
     patience: f64,
+    /// Requests before the warm-up, one after another, so that every replica is connected
+    /// [default: one for each address]
+    #[arg(long, value_name = "N")]
+    connect: Option<u32>,
+    /// Tell whenever another replica answers than before, by the names that they have; needs --json
+    #[arg(long, requires = "json")]
+    watch: bool,
     /// Print JSON events for a program
     #[arg(long)]
     json: bool,
@@ -123,7 +130,8 @@ impl GatewayArgs {
     ) -> anyhow::Result<ExitCode> {
         let first_answer = self.first_answer(caller, event_loop, stop).await?;
         // One for each replica, so that every connection stands before the warm-up.
-        for _ in 1..connections {
+        let connect = self.connect.map_or(connections, |calls| calls as usize);
+        for _ in 1..connect {
             self.ask(caller)
                 .await
                 .context("connecting to every replica")?;
@@ -137,6 +145,7 @@ impl GatewayArgs {
             warmup: Duration::from_secs_f64(self.warmup),
             window: Duration::from_secs_f64(self.duration),
             payload: self.payload,
+            watch: self.watch,
         };
         let begun = || self.say("measuring");
         let outcome = load::run(caller, plan, event_loop, stop, begun).await;

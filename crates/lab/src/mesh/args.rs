@@ -1,0 +1,102 @@
+//! The command line of `lab run mesh`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use crate::args::{CommonArgs, PeersArgs};
+use crate::units::{self, Rate};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  corewire lab run mesh --profile smoke
+        does everything work? about a minute
+  corewire lab run mesh
+        every path at four rates and at saturation, with a report
+  corewire lab run mesh --path inline-rest,envoy-2-rest --rate 1500
+        the paper's comparison alone: inline against two sidecars
+  corewire lab run mesh --path direct-rest --path inline-rest --rate max
+        what the mesh's stages cost when both cores are full
+  corewire lab run mesh --path inline-rest,envoy-2-rest --rate 1500 --hops 1,2,4,8
+        a request that crosses several microservices
+  corewire lab run mesh --path envoy-2-grpc,inline-grpc --rate 1500 --replicas 1,10,30,60
+        latency by number of connections";
+
+#[derive(Debug, Args)]
+pub(crate) struct MeshArgs {
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// Paths from gateway to replicas, as `corewire lab list` shows them, with commas or repeated
+    /// [default: all that can be run]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        conflicts_with = "resume"
+    )]
+    pub(crate) path: Vec<String>,
+    /// Requests a second of all gateways together, or max: closed loop, as fast as answers come
+    #[arg(long, value_name = "RATE|max", allow_negative_numbers = true, value_delimiter = ',',
+          conflicts_with = "resume", value_parser = units::rate)]
+    pub(crate) rate: Vec<Rate>,
+    /// SMF-PDU-Session replicas
+    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) replicas: Vec<u32>,
+    /// A process for each replica, or one process with a port for each [default: processes at a
+    /// rate, ports at saturation]
+    #[arg(long, value_enum, conflicts_with = "resume")]
+    pub(crate) replica_mode: Option<ReplicaMode>,
+    /// A server-side Envoy for each replica, as in pods, instead of one with a listener for each
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) envoy_per_replica: bool,
+    /// Microservices that a request crosses, one after another; the last one has the replicas
+    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
+          value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) hops: Vec<u32>,
+    /// Gateways, which share the rate
+    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) gateways: Vec<u32>,
+    /// Mutual TLS between gateway and replicas
+    #[arg(long, value_enum, default_value_t = Mtls::Off, conflicts_with = "resume")]
+    pub(crate) mtls: Mtls,
+    /// Requests in flight of each gateway at saturation
+    #[arg(long, value_name = "N", default_value_t = 60, conflicts_with = "resume",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) in_flight: u32,
+    /// The Envoy program [default: that of the variable COREWIRE_ENVOY, else where scripts/setup
+    /// puts it, target/envoy, else in PATH]
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) envoy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) peers: PeersArgs,
+}
+
+/// What a replica is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ReplicaMode {
+    /// A process each
+    Process,
+    /// A port each of one process
+    Port,
+}
+
+impl ReplicaMode {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Port => "port",
+        }
+    }
+}
+
+/// Whether connections are mutually authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mtls {
+    On,
+    Off,
+}

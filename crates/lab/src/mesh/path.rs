@@ -1,0 +1,250 @@
+//! The paths from gateway to replicas that are compared.
+
+use anyhow::bail;
+
+use crate::record::Failure;
+
+/// What stands at both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// `corewire nf`, over this transport.
+    Corewire(&'static str),
+    /// The C++ programs of `peers/mesh`, of this kind.
+    Peer(&'static str),
+}
+
+/// What lies between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Nothing: the gateway has the list of replicas and takes them in turn.
+    Direct,
+    /// A mesh inside the gateway: it asks the control plane by name.
+    Inline,
+    /// Envoys on both sides of a hop, or on the client's side only; the number.
+    Envoys(u32),
+    /// Not yet.
+    NotBuilt(&'static str),
+}
+
+/// One path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// The subject of its records.
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) ends: Ends,
+    pub(crate) way: Way,
+}
+
+const fn corewire(
+    name: &'static str,
+    transport: &'static str,
+    way: Way,
+    description: &'static str,
+) -> Path {
+    Path {
+        name,
+        description,
+        ends: Ends::Corewire(transport),
+        way,
+    }
+}
+
+const fn peer(name: &'static str, kind: &'static str, way: Way, description: &'static str) -> Path {
+    Path {
+        name,
+        description,
+        ends: Ends::Peer(kind),
+        way,
+    }
+}
+
+/// Every path, in the order in which they are shown.
+pub(crate) const PATHS: [Path; 15] = [
+    corewire(
+        "direct-rest",
+        "rest",
+        Way::Direct,
+        "Corewire, REST, no mesh",
+    ),
+    corewire(
+        "direct-grpc",
+        "grpc",
+        Way::Direct,
+        "Corewire, gRPC, no mesh",
+    ),
+    corewire(
+        "direct-native",
+        "native",
+        Way::Direct,
+        "Corewire, native, no mesh",
+    ),
+    corewire(
+        "inline-rest",
+        "rest",
+        Way::Inline,
+        "Corewire, REST, inline mesh",
+    ),
+    corewire(
+        "inline-grpc",
+        "grpc",
+        Way::Inline,
+        "Corewire, gRPC, inline mesh",
+    ),
+    corewire(
+        "inline-native",
+        "native",
+        Way::Inline,
+        "Corewire, native, inline mesh",
+    ),
+    corewire(
+        "inline-shm",
+        "shm",
+        Way::NotBuilt("the shared memory transport is not built yet"),
+        "Corewire, shared memory, inline mesh",
+    ),
+    peer(
+        "shim-grpc",
+        "shim",
+        Way::Inline,
+        "the paper's shim: gRPC C++ under an HTTP/2-shaped call, xds:///",
+    ),
+    corewire(
+        "envoy-1-rest",
+        "rest",
+        Way::Envoys(1),
+        "Corewire, REST, a sidecar at the gateway only",
+    ),
+    corewire(
+        "envoy-1-grpc",
+        "grpc",
+        Way::Envoys(1),
+        "Corewire, gRPC, a sidecar at the gateway only",
+    ),
+    corewire(
+        "envoy-2-rest",
+        "rest",
+        Way::Envoys(2),
+        "Corewire, REST, sidecars on both sides",
+    ),
+    corewire(
+        "envoy-2-grpc",
+        "grpc",
+        Way::Envoys(2),
+        "Corewire, gRPC, sidecars on both sides",
+    ),
+    peer(
+        "grpc-xds",
+        "grpc",
+        Way::Inline,
+        "gRPC C++, proxyless, xds:///",
+    ),
+    peer(
+        "ref-grpc",
+        "grpc",
+        Way::Direct,
+        "gRPC C++, no mesh: the reference of gRPC",
+    ),
+    peer(
+        "ref-nghttp2",
+        "nghttp2",
+        Way::Direct,
+        "nghttp2 C++, no mesh: the reference of HTTP/2",
+    ),
+];
+
+impl Path {
+    /// The path of this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        PATHS.iter().find(|path| path.name == name)
+    }
+
+    /// Whether a control plane takes part.
+    pub(crate) const fn has_control(&self) -> bool {
+        matches!(self.way, Way::Inline | Way::Envoys(_))
+    }
+
+    pub(crate) const fn envoys(&self) -> u32 {
+        match self.way {
+            Way::Envoys(envoys) => envoys,
+            Way::Direct | Way::Inline | Way::NotBuilt(_) => 0,
+        }
+    }
+
+    /// What carries messages, as control plane and programs name it.
+    pub(crate) fn transport(&self) -> &'static str {
+        match self.ends {
+            Ends::Corewire(transport) => transport,
+            Ends::Peer("nghttp2") => "rest",
+            Ends::Peer(_) => "grpc",
+        }
+    }
+
+    /// Why it can never be run with this build, whatever is installed.
+    pub(crate) fn not_built(&self) -> Option<Failure> {
+        match self.way {
+            Way::NotBuilt(why) => Some(Failure {
+                what: format!("{}: {why}", self.name),
+                place: "choosing paths".to_owned(),
+                next: String::new(),
+            }),
+            Way::Direct | Way::Inline | Way::Envoys(_) => None,
+        }
+    }
+}
+
+/// The paths of these names (any case, each once), or every one when there are none.
+///
+/// # Errors
+/// When a name is no path; says which there are.
+pub(crate) fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Path>> {
+    if names.is_empty() {
+        return Ok(PATHS.iter().collect());
+    }
+    let mut paths: Vec<&Path> = Vec::new();
+    for name in names {
+        let lower = name.trim().to_ascii_lowercase();
+        let Some(path) = Path::named(&lower) else {
+            let all: Vec<&str> = PATHS.iter().map(|path| path.name).collect();
+            bail!("there is no path {name:?}; there are {}", all.join(", "));
+        };
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_found_by_name_once_each() {
+        let names = ["Inline-REST".to_owned(), "inline-rest".to_owned()];
+        let paths = chosen(&names).expect("known");
+        assert_eq!(paths.len(), 1);
+        assert_eq!(chosen(&[]).expect("all").len(), PATHS.len());
+        let error = chosen(&["envoy-3-rest".to_owned()]).expect_err("unknown");
+        assert!(error.to_string().contains("envoy-2-rest"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_built_says_so() {
+        let path = Path::named("inline-shm").expect("known");
+        assert!(
+            path.not_built()
+                .expect("a hole")
+                .what
+                .contains("not built yet")
+        );
+        assert_eq!(Path::named("inline-rest").expect("known").not_built(), None);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for (at, path) in PATHS.iter().enumerate() {
+            assert!(PATHS[at + 1..].iter().all(|other| other.name != path.name));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! One run: everything that stands around the gateways, the gateways, and what all of them used of
+//! the machine.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::case::{Case, PAYLOAD};
+use super::path::Ends;
+use super::programs::Programs;
+use super::talk::{NoResult, Terms, results};
+use super::topology::{Place, Topology, spawn, words};
+use super::usage::{Role, Usage, Used, Watched};
+use super::{figures, update};
+use crate::machine::{LoadWatch, process_cpu};
+use crate::process::{CpuPlan, Process};
+use crate::quiet::{RealTimeWatch, Turnstile};
+use crate::record::{Failure, MachineLoad, Measured};
+use crate::scenario::Length;
+use crate::stop::Stop;
+
+/// How long another lab on this machine is waited for.
+const OTHERS: Duration = Duration::from_secs(120);
+/// Runs that another real-time program spoilt are done again, so often.
+const AGAIN: u32 = 2;
+
+/// What is the same for every run of a session.
+#[derive(Debug)]
+pub(super) struct Bench {
+    pub(super) programs: Programs,
+    pub(super) cpus: CpuPlan,
+    pub(super) in_flight: u32,
+    pub(super) warmup: Duration,
+    pub(super) patience: Duration,
+}
+
+/// A run that came to a result.
+#[derive(Debug)]
+pub(super) struct Raw {
+    pub(super) measured: Measured,
+    pub(super) partial: bool,
+    pub(super) load: MachineLoad,
+    pub(super) extra: Map<String, Value>,
+    pub(super) versions: BTreeMap<String, String>,
+}
+
+impl Bench {
+    /// Runs one case while nobody else measures on this machine.
+    pub(super) fn run(&self, case: &Case, length: Length, stop: &Stop) -> Result<Raw, NoResult> {
+        let _turn = Turnstile::pass(OTHERS, stop).map_err(|what| Failure {
+            what,
+            place: "before a run".to_owned(),
+            next: "wait for it; then --resume runs what is left".to_owned(),
+        })?;
+        let mut spoilt = 0;
+        loop {
+            let watch = RealTimeWatch::begin();
+            let mut ours = Vec::new();
+            let result = self.attempt(case, length, stop, &mut ours);
+            if stop.asked() && result.is_err() {
+                // What breaks while all is being stopped says nothing about the path.
+                return Err(NoResult::Stopped);
+            }
+            let Some(other) = watch.end(&ours) else {
+                return result;
+            };
+            if stop.asked() {
+                return result;
+            }
+            spoilt += 1;
+            if spoilt > AGAIN {
+                return Err(NoResult::Failed(Failure {
+                    what: format!("discarded: {other} meanwhile, {spoilt} times"),
+                    place: format!("measuring {}", case.path.name),
+                    next: "two real-time programs at once measure each other: run this again \
+                           with --resume when that one has ended"
+                        .to_owned(),
+                }));
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        case: &Case,
+        length: Length,
+        stop: &Stop,
+        ours: &mut Vec<u32>,
+    ) -> Result<Raw, NoResult> {
+        let place = Place {
+            programs: &self.programs,
+            cpus: &self.cpus,
+            patience: self.patience,
+            stop,
+        };
+        match length {
+            Length::Requests(changes) => update::run(self, &place, case, changes, ours),
+            Length::Window(window) | Length::Fixed(window) => self.load(&place, case, window, ours),
+        }
+    }
+
+    fn load(
+        &self,
+        place: &Place<'_>,
+        case: &Case,
+        window: Duration,
+        ours: &mut Vec<u32>,
+    ) -> Result<Raw, NoResult> {
+        let topology = Topology::start(place, case, &[])?;
+        let begun = LoadWatch::begin();
+        let mut watched = topology.watched();
+        ours.extend(watched.iter().map(|it| it.pid));
+        let ours_before = total_cpu(&watched);
+        let mut gateways = Vec::new();
+        for _ in 0..case.gateways {
+            gateways.push(self.gateway(case, &topology, window)?);
+        }
+        watched.extend(gateways.iter().map(|gateway| Watched {
+            role: Role::Gateway,
+            pid: gateway.id(),
+        }));
+        ours.extend(gateways.iter().map(Process::id));
+        let terms = Terms {
+            warmup: self.warmup,
+            window,
+            patience: self.patience,
+        };
+        let mut before = None;
+        let mut after = None;
+        let found = results(
+            &gateways,
+            &topology.processes(),
+            terms,
+            place.stop,
+            || before = Some(Usage::now(&watched)),
+            || after = Some(Usage::now(&watched)),
+        )?;
+        let load = begun.end(total_cpu(&watched).saturating_sub(ours_before));
+        let missing = || {
+            NoResult::Failed(Failure {
+                what: "the gateways did not say when they measured".to_owned(),
+                place: case.path.name.to_owned(),
+                next: String::new(),
+            })
+        };
+        let used = after
+            .zip(before)
+            .map(|(after, before)| after.since(&before));
+        let used = used.ok_or_else(missing)?;
+        let mut result = figures::merged(found).ok_or_else(missing)?;
+        result.server_cpu_ns = Some(nanoseconds(used.cpu(Role::Replica)));
+        let measured = figures::of(&result)?;
+        let mut versions = topology.versions.clone();
+        versions.extend(result.versions.clone());
+        Ok(Raw {
+            extra: self.extra(case, &result, &used, &measured)?,
+            partial: result.partial,
+            measured,
+            load,
+            versions,
+        })
+    }
+
+    /// Starts one of the gateways.
+    fn gateway(
+        &self,
+        case: &Case,
+        topology: &Topology,
+        window: Duration,
+    ) -> Result<Process, NoResult> {
+        let mut arguments = match case.path.ends {
+            Ends::Corewire(transport) => words(&["nf", "smf-gateway", "--transport", transport]),
+            Ends::Peer(kind) => words(&["--kind", kind]),
+        };
+        let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+        option("--target", topology.target.clone());
+        match case.rate {
+            Some(rate) => {
+                let share = rate as f64 / f64::from(case.gateways);
+                option("--rate", share.to_string());
+            }
+            None => {
+                option("--rate", "max".to_owned());
+                option("--in-flight", self.in_flight.to_string());
+            }
+        }
+        option("--payload", PAYLOAD.to_string());
+        option("--duration", window.as_secs_f64().to_string());
+        option("--warmup", self.warmup.as_secs_f64().to_string());
+        option("--patience", self.patience.as_secs_f64().to_string());
+        option("--connect", case.replicas.to_string());
+        arguments.push("--json".to_owned());
+        let program = match (case.path.ends, &self.programs.peers) {
+            (Ends::Peer(_), Some((gateway, _))) => gateway,
+            _ => &self.programs.corewire,
+        };
+        spawn(program, arguments, &topology.environment, &self.cpus.client)
+    }
+
+    fn extra(
+        &self,
+        case: &Case,
+        result: &crate::harness::PeerResult,
+        used: &Used,
+        measured: &Measured,
+    ) -> Result<Map<String, Value>, NoResult> {
+        let mut extra = Map::new();
+        extra.insert("replicas".into(), case.replicas.into());
+        extra.insert("replica_mode".into(), case.replica_mode.name().into());
+        extra.insert("hops".into(), case.hops.into());
+        extra.insert("gateways".into(), case.gateways.into());
+        extra.insert("offered_rate".into(), case.rate.into());
+        if case.rate.is_none() {
+            extra.insert("in_flight".into(), self.in_flight.into());
+        }
+        figures::extra(result, &mut extra)?;
+        let window = Duration::from_secs_f64(measured.duration_s);
+        used.fields(measured.requests, window, &mut extra);
+        Ok(extra)
+    }
+}
+
+/// Of ours and of the lab itself, for the machine's books.
+pub(super) fn total_cpu(watched: &[Watched]) -> Duration {
+    let of_processes: Duration = watched.iter().map(|it| process_cpu(it.pid)).sum();
+    of_processes + process_cpu(std::process::id())
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
