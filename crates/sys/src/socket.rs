@@ -295,6 +295,58 @@ impl Socket {
         poll(&both, deadline).map(drop)
     }
 
+    /// Waits until the socket can be written, at most until `deadline`; says whether it can. A
+    /// connection that has failed can be: writing tells.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn wait_for_room(&self, deadline: Instant) -> io::Result<bool> {
+        poll(&[(self.fd.as_fd(), libc::POLLOUT)], Some(deadline))
+    }
+
+    /// Whether the peer has closed its side, or the connection has failed, and everything that it
+    /// sent before has been read. Does not block and reads nothing.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let mut octet = 0u8;
+        // SAFETY: pointer and length are those of one live octet that may be written.
+        let looked = unsafe {
+            libc::recv(
+                self.fd.as_raw_fd(),
+                (&raw mut octet).cast::<c_void>(),
+                1,
+                libc::MSG_PEEK | libc::MSG_DONTWAIT,
+            )
+        };
+        match looked {
+            0 => true,
+            1.. => false,
+            _ => !matches!(
+                io::Error::last_os_error().kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+            ),
+        }
+    }
+
+    /// Whether a TCP socket is connected to itself: to a port of this host where nobody listens, a
+    /// connection can be made from that very port.
+    #[must_use]
+    pub fn is_its_own_peer(&self) -> bool {
+        let Ok(fd) = self.fd.try_clone() else {
+            return false;
+        };
+        let stream = TcpStream::from(fd);
+        matches!((stream.local_addr(), stream.peer_addr()), (Ok(a), Ok(b)) if a == b)
+    }
+
+    /// Has what comes acknowledged at once (`TCP_QUICKACK`), until the kernel thinks otherwise.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_quick_ack(&self) -> io::Result<()> {
+        set_level_option(&self.fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK)
+    }
+
     /// Ends both directions; a thread that waits in `receive` wakes with the end.
     pub fn shutdown(&self) {
         // SAFETY: shutdown touches no memory; the descriptor is open. It fails only when the peer

@@ -1,0 +1,484 @@
+//! The sockets that messages come by, driven by whichever thread holds this.
+//!
+//! One large buffer is read into; a connection keeps a buffer of its own only while a message of
+//! it is there in part. Nothing is read from a connection before what came earlier is taken, so a
+//! peer that is not listened to is held back by its own socket.
+
+use crate::arrival::{Arrival, Framing, Step};
+use crate::link::Link;
+use crate::log::say;
+use bytes::BytesMut;
+use crate::surroundings::Surroundings;
+use corewire_sys::{Epoll, Interest, Listener, Socket, Token};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Octets to read at once.
+const READ: usize = 256 * 1024;
+/// Part of a message up to this is copied out of the large buffer, which the next connection uses.
+const COPIED: usize = 16 * 1024;
+/// Reads of one connection before the others have their turn.
+const FAIR: u32 = 4;
+
+const LISTENER: Token = Token(u64::MAX);
+const WAKE: Token = Token(u64::MAX - 1);
+
+/// What whoever drives decides about a message.
+pub(crate) enum Verdict<R> {
+    /// It is dealt with; go on.
+    Next,
+    /// It is dealt with; stop with this.
+    Done(R),
+    /// It is not dealt with: leave it where it is and stop.
+    Leave,
+}
+
+/// Why driving stopped.
+pub(crate) enum Stopped<R> {
+    /// With what was asked for.
+    Done(R),
+    /// A message was left where it is.
+    Left,
+    /// There is nothing more without waiting.
+    Dry,
+}
+
+/// What the driver tells beside messages.
+pub(crate) trait Observer {
+    /// A connection has ended.
+    fn ended(&mut self, link: &Arc<Link>, socket: &Arc<Socket>);
+    /// Messages that were refused because of what they say.
+    fn refused(&mut self, count: u64);
+    /// A connection was made to us; it is known by this number.
+    fn arrived(&mut self, number: i32, link: &Arc<Link>);
+    /// The connection of that number is gone.
+    fn departed(&mut self, number: i32);
+}
+
+/// Reads sockets and takes messages apart.
+pub(crate) struct Driver {
+    epoll: Epoll,
+    listener: Option<Listener>,
+    listening: bool,
+    around: Arc<Surroundings>,
+    connections: Vec<Option<Connection>>,
+    free: Vec<usize>,
+    /// Connections with something to read that have not had their turn.
+    ready: VecDeque<usize>,
+    current: Option<Current>,
+    spare: Option<BytesMut>,
+    next_number: i32,
+    most_octets: usize,
+    stamps: bool,
+    /// Why messages were refused of which nobody has been told.
+    untold: Vec<String>,
+}
+
+struct Connection {
+    socket: Arc<Socket>,
+    link: Arc<Link>,
+    framing: Framing,
+    /// What has come of a message.
+    kept: Option<BytesMut>,
+    queued: bool,
+    number: i32,
+    accepted: bool,
+}
+
+/// The connection being read.
+struct Current {
+    index: usize,
+    buffer: BytesMut,
+    at: usize,
+    /// Reading again would find nothing.
+    dry: bool,
+    reads: u32,
+    stamp: u64,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        listener: Listener,
+        around: Arc<Surroundings>,
+        most_octets: usize,
+        stamps: bool,
+    ) -> io::Result<Self> {
+        let epoll = Epoll::new()?;
+        epoll.add(listener.as_fd(), LISTENER, Interest::Read)?;
+        epoll.add(around.wake.as_fd(), WAKE, Interest::Read)?;
+        Ok(Self {
+            epoll,
+            listener: Some(listener),
+            listening: true,
+            around,
+            connections: Vec::new(),
+            free: Vec::new(),
+            ready: VecDeque::new(),
+            current: None,
+            spare: None,
+            next_number: 0,
+            most_octets,
+            stamps,
+            untold: Vec::new(),
+        })
+    }
+
+    /// The next message of the connection being read, if it is there as a whole and `wanted`.
+    pub(crate) fn at_hand<R>(&mut self, take: impl FnOnce(Arrival<'_>) -> Option<R>) -> Option<R> {
+        let current = self.current.as_mut()?;
+        let connection = self.connections.get_mut(current.index)?.as_mut()?;
+        loop {
+            let octets = &current.buffer[current.at..];
+            match connection.framing.step(octets) {
+                Step::Message { consumed, message } => {
+                    let arrival = Arrival {
+                        message,
+                        number: connection.number,
+                        stamp: current.stamp,
+                    };
+                    let taken = take(arrival);
+                    if taken.is_some() {
+                        current.at += consumed;
+                    }
+                    return taken;
+                }
+                // The framing has noted it, so it is over; it is told of with the next turn.
+                Step::Skipped { consumed, refused } => {
+                    current.at += consumed;
+                    if let Some(refusal) = refused {
+                        self.untold.push(refusal.to_string());
+                    }
+                }
+                Step::Need(_) | Step::Lost(_) => return None,
+            }
+        }
+    }
+
+    /// Takes messages until `take` says to stop or nothing is there without waiting.
+    pub(crate) fn next<R>(
+        &mut self,
+        observer: &mut impl Observer,
+        mut take: impl FnMut(Arrival<'_>) -> Verdict<R>,
+    ) -> Stopped<R> {
+        for refusal in self.untold.drain(..) {
+            observer.refused(1);
+            say!(Error, "a message is dropped: {refusal}");
+        }
+        loop {
+            if self.current.is_none() && !self.open_next() {
+                return Stopped::Dry;
+            }
+            match self.drain(observer, &mut take) {
+                Drained::Done(result) => return Stopped::Done(result),
+                Drained::Left => return Stopped::Left,
+                Drained::Lost => self.close_current(observer),
+                Drained::Needs(octets) => self.read(observer, octets),
+            }
+        }
+    }
+
+    /// Waits for something to read, at most `timeout`, and accepts connections.
+    pub(crate) fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+        observer: &mut impl Observer,
+    ) -> io::Result<()> {
+        self.adopt_newcomers();
+        let count = self.epoll.wait(timeout)?;
+        for index in 0..count {
+            let Some(readiness) = self.epoll.readiness(index) else {
+                continue;
+            };
+            match readiness.token {
+                WAKE => self.around.wake.clear(),
+                LISTENER => self.accept(observer),
+                Token(index) => self.enqueue(index as usize),
+            }
+        }
+        self.adopt_newcomers();
+        Ok(())
+    }
+
+    /// Accepts again after descriptors had run out.
+    pub(crate) fn listen_again(&mut self) {
+        if let Some(listener) = &self.listener
+            && !self.listening
+        {
+            let resumed = self
+                .epoll
+                .change(listener.as_fd(), LISTENER, Interest::Read);
+            self.listening = resumed.is_ok();
+        }
+    }
+
+    fn enqueue(&mut self, index: usize) {
+        if let Some(Some(connection)) = self.connections.get_mut(index)
+            && !connection.queued
+        {
+            connection.queued = true;
+            self.ready.push_back(index);
+        }
+    }
+
+    fn accept(&mut self, observer: &mut impl Observer) {
+        while let Some(listener) = &self.listener {
+            match listener.accept() {
+                Ok(socket) => {
+                    let socket = Arc::new(socket);
+                    let link = Arc::new(Link::back(
+                        Arc::clone(&socket),
+                        &self.around,
+                        crate::arrival::si95_frame_length,
+                    ));
+                    if let Some(number) = self.admit(socket, Arc::clone(&link), true) {
+                        observer.arrived(number, &link);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    // Out of descriptors, most likely. It would be reported again at once.
+                    say!(Error, "cannot accept a connection: {error}; trying again later");
+                    let muted = self
+                        .epoll
+                        .change(listener.as_fd(), LISTENER, Interest::Neither);
+                    self.listening = muted.is_err();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn adopt_newcomers(&mut self) {
+        for (socket, link) in self.around.newcomers() {
+            self.admit(socket, link, false);
+        }
+    }
+
+    fn admit(&mut self, socket: Arc<Socket>, link: Arc<Link>, accepted: bool) -> Option<i32> {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        let token = Token(index as u64);
+        if let Err(error) = self.epoll.add(socket.as_fd(), token, Interest::Read) {
+            say!(Error, "cannot watch the connection to {}: {error}", link.name());
+            self.free.push(index);
+            return None;
+        }
+        let number = self.next_number;
+        self.next_number = number.checked_add(1).unwrap_or(0);
+        self.connections[index] = Some(Connection {
+            socket,
+            link,
+            framing: Framing::new(self.most_octets),
+            kept: None,
+            queued: false,
+            number,
+            accepted,
+        });
+        Some(number)
+    }
+
+    /// Goes to the next connection that has something.
+    fn open_next(&mut self) -> bool {
+        while let Some(index) = self.ready.pop_front() {
+            let Some(connection) = self.connections[index].as_mut() else {
+                continue;
+            };
+            connection.queued = false;
+            let buffer = match connection.kept.take() {
+                Some(kept) if kept.len() > COPIED => kept,
+                kept => {
+                    let mut buffer = self
+                        .spare
+                        .take()
+                        .unwrap_or_else(|| BytesMut::with_capacity(READ));
+                    if let Some(kept) = kept {
+                        buffer.extend_from_slice(&kept);
+                    }
+                    buffer
+                }
+            };
+            self.current = Some(Current {
+                index,
+                buffer,
+                at: 0,
+                dry: false,
+                reads: 0,
+                stamp: 0,
+            });
+            return true;
+        }
+        false
+    }
+
+    fn drain<R>(
+        &mut self,
+        observer: &mut impl Observer,
+        take: &mut impl FnMut(Arrival<'_>) -> Verdict<R>,
+    ) -> Drained<R> {
+        let Some(current) = &mut self.current else {
+            return Drained::Lost;
+        };
+        let Some(connection) = self.connections[current.index].as_mut() else {
+            return Drained::Lost;
+        };
+        loop {
+            let octets = &current.buffer[current.at..];
+            match connection.framing.step(octets) {
+                Step::Message { consumed, message } => {
+                    let arrival = Arrival {
+                        message,
+                        number: connection.number,
+                        stamp: current.stamp,
+                    };
+                    match take(arrival) {
+                        Verdict::Next => current.at += consumed,
+                        Verdict::Done(result) => {
+                            current.at += consumed;
+                            return Drained::Done(result);
+                        }
+                        Verdict::Leave => return Drained::Left,
+                    }
+                }
+                Step::Skipped { consumed, refused } => {
+                    current.at += consumed;
+                    if let Some(refusal) = refused {
+                        observer.refused(1);
+                        say!(
+                            Error,
+                            "a message from {} is dropped: {refusal}",
+                            connection.link.name()
+                        );
+                    }
+                }
+                Step::Need(octets) => return Drained::Needs(octets),
+                Step::Lost(fault) => {
+                    say!(
+                        Error,
+                        "the connection with {} is closed: {fault}",
+                        connection.link.name()
+                    );
+                    observer.refused(1);
+                    return Drained::Lost;
+                }
+            }
+        }
+    }
+
+    /// Reads more of the current connection, or leaves it.
+    fn read(&mut self, observer: &mut impl Observer, needed: usize) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let rest = current.buffer.len() - current.at;
+        if current.at > 0 {
+            current.buffer.copy_within(current.at.., 0);
+            current.buffer.truncate(rest);
+            current.at = 0;
+        }
+        if current.dry || current.reads >= FAIR {
+            let again = !current.dry;
+            return self.leave(again);
+        }
+        let Some(connection) = self.connections[current.index].as_mut() else {
+            return;
+        };
+        // A long message gets room as it comes, not as it promises.
+        let room = needed.saturating_sub(rest).min(rest.max(READ));
+        let room = room.max(READ.saturating_sub(rest)).max(COPIED);
+        current.buffer.reserve(room);
+        let room = current.buffer.capacity() - current.buffer.len();
+        match connection.socket.receive_now(&mut current.buffer) {
+            Ok(0) => self.close_current(observer),
+            Ok(count) => {
+                current.reads += 1;
+                current.dry = count < room;
+                if self.stamps {
+                    current.stamp = monotonic_nanos();
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                current.dry = true;
+            }
+            Err(_) => self.close_current(observer),
+        }
+    }
+
+    /// Puts the current connection aside; `again` when there may be more to read.
+    fn leave(&mut self, again: bool) {
+        let Some(mut current) = self.current.take() else {
+            return;
+        };
+        if let Some(connection) = self.connections[current.index].as_mut() {
+            if current.buffer.len() > COPIED {
+                connection.kept = Some(std::mem::take(&mut current.buffer));
+            } else if !current.buffer.is_empty() {
+                connection.kept = Some(BytesMut::from(&current.buffer[..]));
+            }
+        }
+        self.keep_spare(current.buffer);
+        if again {
+            self.enqueue(current.index);
+        }
+    }
+
+    fn close_current(&mut self, observer: &mut impl Observer) {
+        let Some(current) = self.current.take() else {
+            return;
+        };
+        self.keep_spare(current.buffer);
+        if let Some(connection) = self.connections[current.index].take() {
+            // It leaves the set before its number is used again.
+            let _ = self.epoll.remove(connection.socket.as_fd());
+            connection.socket.shutdown();
+            if connection.accepted {
+                observer.departed(connection.number);
+            }
+            observer.ended(&connection.link, &connection.socket);
+            self.free.push(current.index);
+        }
+    }
+
+    fn keep_spare(&mut self, mut buffer: BytesMut) {
+        if self.spare.is_none() && buffer.capacity() >= READ && buffer.capacity() <= 2 * READ {
+            buffer.clear();
+            self.spare = Some(buffer);
+        }
+    }
+
+    /// Closes everything.
+    pub(crate) fn close(&mut self) {
+        self.listener = None;
+        for connection in self.connections.drain(..).flatten() {
+            connection.socket.shutdown();
+            connection.link.close();
+        }
+        self.free.clear();
+        self.ready.clear();
+        self.current = None;
+        self.spare = None;
+    }
+}
+
+enum Drained<R> {
+    Done(R),
+    Left,
+    Lost,
+    Needs(usize),
+}
+
+/// Nanoseconds of the monotonic clock, as C programs read it.
+fn monotonic_nanos() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel writes the timespec, which is alive.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}

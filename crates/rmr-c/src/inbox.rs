@@ -1,0 +1,631 @@
+//! Receiving: one queue for the application, whatever the number of peers and threads.
+//!
+//! There is no receiving thread. Who wants a message takes the [`Driver`] and reads sockets; the
+//! others sleep until they are handed a message or the driver. Only when a program asks for a
+//! descriptor to wait on (`rmr_get_rcvfd`) does a thread of ours drive, because a descriptor can
+//! only tell of messages that are there as a whole.
+
+use crate::arrival::Arrival;
+use crate::driver::{Driver, Observer, Stopped, Verdict};
+use crate::link::Link;
+use crate::log::say;
+use crate::message::Message;
+use crate::pool::{self, Pool};
+use crate::surroundings::Surroundings;
+use corewire_sys::{Listener, Socket, WakeFd};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Messages that wait for the application while another thread drives; then it stops reading.
+const MOST_QUEUED: usize = 4096;
+/// Callers that can wait at the same time: the numbers that a call's octet can hold.
+const CALLERS: usize = 256;
+
+/// The receiving side of a context.
+pub(crate) struct Inbox {
+    state: Mutex<State>,
+    /// For receivers that do not drive.
+    arrived: Condvar,
+    callers: Box<[Condvar]>,
+    around: Arc<Surroundings>,
+    /// The way back over connections that peers made, by number.
+    back: Mutex<HashMap<i32, Weak<Link>>>,
+    readable: OnceLock<WakeFd>,
+    counts: Counts,
+}
+
+/// What came in.
+#[derive(Default)]
+struct Counts {
+    taken: AtomicU64,
+    refused: AtomicU64,
+}
+
+struct State {
+    driver: Option<Box<Driver>>,
+    queue: VecDeque<Held>,
+    receivers: usize,
+    calls: Vec<Option<Call>>,
+    waiting_calls: usize,
+    /// A thread of ours drives for good.
+    served: bool,
+    closed: bool,
+}
+
+/// A message in a queue.
+struct Held(NonNull<Message>);
+
+// SAFETY: a message in a queue is used by whoever takes it out, and by nobody before.
+unsafe impl Send for Held {}
+
+/// A caller that waits.
+struct Call {
+    expected: [u8; 32],
+    reply: Option<Held>,
+}
+
+/// Who drives.
+#[derive(Clone, Copy)]
+enum Role {
+    /// Somebody who wants the next message, and gives this one to be used for it.
+    Receiver(Option<NonNull<Message>>),
+    /// Somebody who waits for the reply to this call.
+    Caller(u8),
+    /// A thread of ours that only moves messages into the queue.
+    Server,
+}
+
+impl Inbox {
+    /// Listens at `listener`.
+    pub(crate) fn new(
+        listener: Listener,
+        around: Arc<Surroundings>,
+        most_octets: usize,
+        stamps: bool,
+    ) -> io::Result<Self> {
+        let driver = Driver::new(listener, Arc::clone(&around), most_octets, stamps)?;
+        Ok(Self {
+            state: Mutex::new(State {
+                driver: Some(Box::new(driver)),
+                queue: VecDeque::new(),
+                receivers: 0,
+                calls: (0..CALLERS).map(|_| None).collect(),
+                waiting_calls: 0,
+                served: false,
+                closed: false,
+            }),
+            arrived: Condvar::new(),
+            callers: (0..CALLERS).map(|_| Condvar::new()).collect(),
+            around,
+            back: Mutex::default(),
+            readable: OnceLock::new(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// The way back over the connection of that number.
+    pub(crate) fn way_back(&self, number: i32) -> Option<Arc<Link>> {
+        self.back().get(&number)?.upgrade()
+    }
+
+    /// Messages taken for the application, and messages refused.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (load(&self.counts.taken), load(&self.counts.refused))
+    }
+
+    /// Counts from zero again.
+    pub(crate) fn reset_counts(&self) {
+        self.counts.taken.store(0, Ordering::Relaxed);
+        self.counts.refused.store(0, Ordering::Relaxed);
+    }
+
+    /// The next message, waiting at most until `deadline` (`None`: for ever). What it is put into
+    /// is `old`, if that is given; when nothing came, `old` is untouched and still the caller's.
+    ///
+    /// # Safety
+    /// `old` is a live message of this context's that nobody else uses.
+    pub(crate) unsafe fn receive(
+        &self,
+        pool: &Pool,
+        old: Option<NonNull<Message>>,
+        deadline: Deadline,
+    ) -> Option<NonNull<Message>> {
+        let mut state = self.state();
+        loop {
+            if let Some(Held(message)) = state.queue.pop_front() {
+                self.popped(&mut state);
+                drop(state);
+                if let Some(old) = old {
+                    // SAFETY: the caller's, who gives it up for the other.
+                    unsafe { pool::free(old) };
+                }
+                return Some(message);
+            }
+            if let Some(driver) = &mut state.driver
+                && let Some(message) = driver.at_hand(|arrival| {
+                    if arrival.message.reply_to().is_some() {
+                        return None;
+                    }
+                    self.put(pool, &arrival, old)
+                })
+            {
+                return Some(message);
+            }
+            if state.closed {
+                return None;
+            }
+            if !state.served && state.driver.is_some() {
+                let role = Role::Receiver(old);
+                let (guard, outcome) = self.drive(state, pool, role, deadline);
+                state = guard;
+                match outcome {
+                    Outcome::Message(message) => return Some(message),
+                    Outcome::Late if state.queue.is_empty() => return None,
+                    Outcome::Late | Outcome::Again => {}
+                }
+                continue;
+            }
+            if deadline.is_over() {
+                return None;
+            }
+            state.receivers += 1;
+            state = deadline.sleep(&self.arrived, state);
+            state.receivers -= 1;
+        }
+    }
+
+    /// Puts messages back for later, behind those that wait.
+    ///
+    /// # Safety
+    /// They are live messages that nobody else uses.
+    pub(crate) unsafe fn requeue(&self, messages: impl IntoIterator<Item = NonNull<Message>>) {
+        let mut state = self.state();
+        for message in messages {
+            self.queue(&mut state, message);
+        }
+    }
+
+    /// Announces a call, so that its reply is kept for it. `false` when another thread uses that
+    /// number now.
+    pub(crate) fn expect(&self, call_id: u8, expected: [u8; 32]) -> bool {
+        let mut state = self.state();
+        let place = &mut state.calls[usize::from(call_id)];
+        if place.is_some() {
+            return false;
+        }
+        *place = Some(Call {
+            expected,
+            reply: None,
+        });
+        true
+    }
+
+    /// Gives an announced call up.
+    pub(crate) fn forget(&self, call_id: u8) {
+        let call = self.state().calls[usize::from(call_id)].take();
+        if let Some(Held(reply)) = call.and_then(|call| call.reply) {
+            // SAFETY: it was in the queue of this call, which is gone.
+            unsafe { pool::free(reply) };
+        }
+    }
+
+    /// The reply to an announced call, waiting until `deadline`. The call is over either way.
+    pub(crate) fn reply(
+        &self,
+        pool: &Pool,
+        call_id: u8,
+        deadline: Deadline,
+    ) -> Option<NonNull<Message>> {
+        let place = usize::from(call_id);
+        let mut state = self.state();
+        let reply = loop {
+            let ours = state.calls[place].as_mut();
+            if let Some(Held(reply)) = ours.and_then(|call| call.reply.take()) {
+                break Some(reply);
+            }
+            if state.closed {
+                break None;
+            }
+            // A caller must not drive when there is no room for what others are to receive.
+            let may_drive = !state.served && state.queue.len() < MOST_QUEUED;
+            if may_drive && state.driver.is_some() {
+                let (guard, outcome) = self.drive(state, pool, Role::Caller(call_id), deadline);
+                state = guard;
+                match outcome {
+                    Outcome::Message(reply) => break Some(reply),
+                    Outcome::Late => break None,
+                    Outcome::Again => {}
+                }
+                continue;
+            }
+            if deadline.is_over() {
+                break None;
+            }
+            state.waiting_calls += 1;
+            state = deadline.sleep(&self.callers[place], state);
+            state.waiting_calls -= 1;
+        };
+        let left = state.calls[place].take();
+        self.hand_over(&state);
+        drop(state);
+        if let Some(Held(late)) = left.and_then(|call| call.reply) {
+            // SAFETY: as in `forget`.
+            unsafe { pool::free(late) };
+        }
+        reply
+    }
+
+    /// Takes the driver, drives until there is an outcome, and puts it back.
+    fn drive<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        pool: &Pool,
+        role: Role,
+        deadline: Deadline,
+    ) -> (MutexGuard<'a, State>, Outcome) {
+        let Some(mut driver) = state.driver.take() else {
+            return (state, Outcome::Again);
+        };
+        drop(state);
+        let outcome = self.drive_with(&mut driver, pool, role, deadline);
+        let mut state = self.state();
+        if state.closed {
+            driver.close();
+        } else {
+            state.driver = Some(driver);
+        }
+        self.hand_over(&state);
+        (state, outcome)
+    }
+
+    fn drive_with(
+        &self,
+        driver: &mut Driver,
+        pool: &Pool,
+        role: Role,
+        deadline: Deadline,
+    ) -> Outcome {
+        let mut ended = Ended {
+            inbox: self,
+            links: Vec::new(),
+        };
+        let mut looked = false;
+        loop {
+            let stopped = driver.next(&mut ended, |arrival| self.sort(pool, &arrival, role));
+            ended.tell();
+            match stopped {
+                Stopped::Done(Some(message)) => return Outcome::Message(message),
+                Stopped::Done(None) | Stopped::Left => return Outcome::Again,
+                Stopped::Dry => {}
+            }
+            // Somebody else may have been served meanwhile, or be about to drive.
+            {
+                let state = self.state();
+                let other = !matches!(role, Role::Server) && state.served;
+                let queued = matches!(role, Role::Receiver(_)) && !state.queue.is_empty();
+                if state.closed || other || queued {
+                    return Outcome::Again;
+                }
+            }
+            if looked && deadline.is_over() {
+                return Outcome::Late;
+            }
+            looked = true;
+            let waited = driver.wait(deadline.left(), &mut ended);
+            ended.tell();
+            if let Err(error) = waited {
+                say!(Critical, "waiting for messages failed: {error}");
+                return Outcome::Late;
+            }
+        }
+    }
+
+    /// Decides about a message that came while `role` was driving.
+    fn sort(
+        &self,
+        pool: &Pool,
+        arrival: &Arrival<'_>,
+        role: Role,
+    ) -> Verdict<Option<NonNull<Message>>> {
+        if let Some(call_id) = arrival.message.reply_to() {
+            return self.answer(pool, arrival, call_id, role);
+        }
+        if let Role::Receiver(old) = role {
+            return match self.put(pool, arrival, old) {
+                Some(message) => Verdict::Done(Some(message)),
+                None => self.no_memory(arrival),
+            };
+        }
+        let mut state = self.state();
+        if state.queue.len() >= MOST_QUEUED {
+            return Verdict::Leave;
+        }
+        match self.put(pool, arrival, None) {
+            Some(message) => {
+                self.queue(&mut state, message);
+                Verdict::Next
+            }
+            None => self.no_memory(arrival),
+        }
+    }
+
+    /// A reply came: to whoever waits for it.
+    fn answer(
+        &self,
+        pool: &Pool,
+        arrival: &Arrival<'_>,
+        call_id: u8,
+        role: Role,
+    ) -> Verdict<Option<NonNull<Message>>> {
+        let mut state = self.state();
+        let call = state.calls[usize::from(call_id)].as_mut();
+        let waits = call.filter(|call| {
+            call.reply.is_none() && &call.expected == arrival.message.xaction()
+        });
+        let Some(call) = waits else {
+            self.counts.refused.fetch_add(1, Ordering::Relaxed);
+            say!(Info, "a reply to call {call_id} is dropped: nobody waits for it");
+            return Verdict::Next;
+        };
+        let Some(reply) = self.put(pool, arrival, None) else {
+            return self.no_memory(arrival);
+        };
+        if matches!(role, Role::Caller(ours) if ours == call_id) {
+            return Verdict::Done(Some(reply));
+        }
+        call.reply = Some(Held(reply));
+        self.callers[usize::from(call_id)].notify_one();
+        Verdict::Next
+    }
+
+    /// Copies a message out of its connection's buffer.
+    fn put(
+        &self,
+        pool: &Pool,
+        arrival: &Arrival<'_>,
+        old: Option<NonNull<Message>>,
+    ) -> Option<NonNull<Message>> {
+        let mut message = match old {
+            Some(old) => old,
+            None => pool.take(arrival.message.room())?,
+        };
+        // SAFETY: from the pool, or the receiver's, who gave it for this.
+        let inside = unsafe { message.as_mut() };
+        if !arrival.message.fill(inside, pool.standard()) {
+            if old.is_none() {
+                // SAFETY: just taken, and nobody has it.
+                unsafe { pool::free(message) };
+            }
+            return None;
+        }
+        inside.rts_fd = arrival.number;
+        inside.set_arrival(arrival.stamp);
+        self.counts.taken.fetch_add(1, Ordering::Relaxed);
+        Some(message)
+    }
+
+    fn no_memory<R>(&self, arrival: &Arrival<'_>) -> Verdict<R> {
+        self.counts.refused.fetch_add(1, Ordering::Relaxed);
+        let octets = arrival.message.room();
+        say!(Critical, "a message of {octets} octets is dropped: no memory");
+        Verdict::Next
+    }
+
+    fn queue(&self, state: &mut State, message: NonNull<Message>) {
+        state.queue.push_back(Held(message));
+        if state.receivers > 0 {
+            self.arrived.notify_one();
+        }
+        if state.queue.len() == 1
+            && let Some(readable) = self.readable.get()
+        {
+            readable.wake();
+        }
+    }
+
+    fn popped(&self, state: &mut State) {
+        if state.queue.is_empty()
+            && let Some(readable) = self.readable.get()
+        {
+            readable.clear();
+        }
+        // Who drives for others stopped when the queue was full.
+        if state.queue.len() + 1 == MOST_QUEUED {
+            self.hand_over(state);
+            self.arrived.notify_all();
+        }
+    }
+
+    /// Wakes somebody who may drive now.
+    fn hand_over(&self, state: &State) {
+        if state.receivers > 0 {
+            self.arrived.notify_one();
+        } else if state.waiting_calls > 0 {
+            for (place, call) in state.calls.iter().enumerate() {
+                if call.is_some() {
+                    self.callers[place].notify_one();
+                }
+            }
+        }
+    }
+
+    /// A descriptor that is readable while a message is queued. From now on `serve` must run.
+    pub(crate) fn readable(&self) -> io::Result<(RawFd, bool)> {
+        if let Some(readable) = self.readable.get() {
+            return Ok((readable.as_fd().as_raw_fd(), false));
+        }
+        let fresh = WakeFd::new()?;
+        let mut state = self.state();
+        let first = !state.served;
+        let readable = self.readable.get_or_init(|| fresh);
+        if first {
+            state.served = true;
+            if !state.queue.is_empty() {
+                readable.wake();
+            }
+        }
+        drop(state);
+        // Whoever drives now is to step back.
+        self.around.wake.wake();
+        Ok((readable.as_fd().as_raw_fd(), first))
+    }
+
+    /// Drives until the inbox is closed: the body of the thread behind `readable`.
+    pub(crate) fn serve(&self, pool: &Pool) {
+        let mut state = self.state();
+        while !state.closed {
+            if state.driver.is_some() && state.queue.len() < MOST_QUEUED {
+                (state, _) = self.drive(state, pool, Role::Server, Deadline::NEVER);
+            } else {
+                state.receivers += 1;
+                let nap = Deadline::after(Duration::from_millis(100));
+                state = nap.sleep(&self.arrived, state);
+                state.receivers -= 1;
+            }
+        }
+    }
+
+    /// Looks after connections while nobody receives: accepts, and notices those that ended.
+    pub(crate) fn tend(&self, pool: &Pool) {
+        let mut state = self.state();
+        if state.served || state.closed || state.queue.len() >= MOST_QUEUED {
+            return;
+        }
+        if let Some(driver) = &mut state.driver {
+            driver.listen_again();
+            drop(self.drive(state, pool, Role::Server, Deadline::NOW));
+        }
+    }
+
+    /// Ends all waiting and closes the sockets; how many messages nobody received.
+    pub(crate) fn close(&self) -> usize {
+        let mut state = self.state();
+        state.closed = true;
+        if let Some(driver) = &mut state.driver {
+            driver.close();
+        }
+        state.driver = None;
+        let left = std::mem::take(&mut state.queue);
+        self.arrived.notify_all();
+        for caller in &self.callers {
+            caller.notify_all();
+        }
+        drop(state);
+        self.around.wake.wake();
+        let count = left.len();
+        for Held(message) in left {
+            // SAFETY: it was in the queue, and now is in none.
+            unsafe { pool::free(message) };
+        }
+        count
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn back(&self) -> MutexGuard<'_, HashMap<i32, Weak<Link>>> {
+        self.back.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What driving came to.
+enum Outcome {
+    Message(NonNull<Message>),
+    /// Look at the state again.
+    Again,
+    /// Nothing came in time.
+    Late,
+}
+
+/// Collects what the driver tells, to be acted on when it does not run.
+struct Ended<'a> {
+    inbox: &'a Inbox,
+    links: Vec<(Arc<Link>, Arc<Socket>)>,
+}
+
+impl Ended<'_> {
+    fn tell(&mut self) {
+        for (link, socket) in self.links.drain(..) {
+            link.ended(&socket);
+        }
+    }
+}
+
+impl Observer for Ended<'_> {
+    fn ended(&mut self, link: &Arc<Link>, socket: &Arc<Socket>) {
+        self.links.push((Arc::clone(link), Arc::clone(socket)));
+    }
+
+    fn refused(&mut self, count: u64) {
+        self.inbox.counts.refused.fetch_add(count, Ordering::Relaxed);
+    }
+
+    fn arrived(&mut self, number: i32, link: &Arc<Link>) {
+        self.inbox.back().insert(number, Arc::downgrade(link));
+    }
+
+    fn departed(&mut self, number: i32) {
+        self.inbox.back().remove(&number);
+    }
+}
+
+/// Until when to wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deadline {
+    /// Not at all.
+    Now,
+    /// Until then.
+    At(Instant),
+    /// For ever.
+    Never,
+}
+
+impl Deadline {
+    pub(crate) const NOW: Self = Self::Now;
+    pub(crate) const NEVER: Self = Self::Never;
+
+    /// What C's milliseconds mean: negative is for ever.
+    pub(crate) fn from_millis(millis: i32) -> Self {
+        match millis {
+            0 => Self::Now,
+            ..0 => Self::Never,
+            millis => Self::after(Duration::from_millis(millis.unsigned_abs().into())),
+        }
+    }
+
+    /// That long from now.
+    pub(crate) fn after(duration: Duration) -> Self {
+        Instant::now()
+            .checked_add(duration)
+            .map_or(Self::Never, Self::At)
+    }
+
+    fn left(self) -> Option<Duration> {
+        match self {
+            Self::Now => Some(Duration::ZERO),
+            Self::At(at) => Some(at.saturating_duration_since(Instant::now())),
+            Self::Never => None,
+        }
+    }
+
+    fn is_over(self) -> bool {
+        self.left().is_some_and(|left| left.is_zero())
+    }
+
+    fn sleep<'a, T>(self, condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        match self.left() {
+            None => condvar.wait(guard).unwrap_or_else(PoisonError::into_inner),
+            Some(left) => {
+                let waited = condvar.wait_timeout(guard, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        }
+    }
+}

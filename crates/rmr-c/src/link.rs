@@ -1,0 +1,525 @@
+//! One peer to send to: its connection, what waits for it, and what became of messages.
+//!
+//! A link to an endpoint lives as long as its context and connects when there is something to
+//! send; one that belongs to a connection which a peer made lives as long as that.
+
+use crate::flush::{Advice, FlushPolicy};
+use crate::log::say;
+use crate::outgoing::{FrameLength, MOST_WAITING, Outgoing};
+use crate::state::{self, Refused};
+use crate::surroundings::Surroundings;
+use corewire_rmr::{DropKind, EndpointCounters, EndpointId, Endpoints};
+use corewire_sys::{Address, Socket};
+use std::io::{self, IoSlice};
+use std::net::ToSocketAddrs;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// How long a peer may take to answer that it is there.
+const CONNECT_WAIT: Duration = Duration::from_secs(1);
+/// A peer that did not answer is not asked again for as long: each asking costs a sender the wait.
+const CONNECT_PAUSE: Duration = Duration::from_secs(1);
+/// The same when only what waited is to be sent again, and other peers wait for the flusher.
+const RECONNECT_WAIT: Duration = Duration::from_millis(100);
+/// After a pause as long as this the connection is looked at before it is written to.
+const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// Frames as large as this are not copied when they need not be.
+const LARGE_FRAME: usize = 32 * 1024;
+/// A sender that waits for room looks at least as often.
+const ROOM_WAIT: Duration = Duration::from_millis(1);
+
+/// What a sender is told when there is no connection and none can be made.
+const UNREACHABLE: Refused = Refused::new(state::NO_ENDPOINT, libc::ENXIO);
+
+/// How long a send waits for a peer that does not read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience(pub(crate) Duration);
+
+impl Patience {
+    /// What `rmr_set_stimeout` and `rmr_mtosend_msg` count.
+    pub(crate) fn from_retries(retries: i32) -> Self {
+        Self(match retries {
+            ..=0 => Duration::from_micros(100),
+            loops => Duration::from_millis(loops.unsigned_abs().into()),
+        })
+    }
+}
+
+/// A peer.
+pub(crate) struct Link {
+    name: String,
+    /// Whether we make the connection, or the peer made it.
+    dials: bool,
+    frame: FrameLength,
+    preface: &'static [u8],
+    out: Mutex<Out>,
+    open: AtomicBool,
+    around: Arc<Surroundings>,
+    /// What became of messages.
+    pub(crate) counts: Counts,
+}
+
+/// Where it is counted what becomes of messages.
+pub(crate) enum Counts {
+    /// With the endpoint.
+    Endpoint(Arc<Endpoints>, EndpointId),
+    /// Here: the peer is known by its connection only.
+    Own(EndpointCounters),
+}
+
+impl Deref for Counts {
+    type Target = EndpointCounters;
+
+    fn deref(&self) -> &EndpointCounters {
+        match self {
+            Self::Endpoint(endpoints, id) => endpoints.get(*id).counters(),
+            Self::Own(counters) => counters,
+        }
+    }
+}
+
+struct Out {
+    socket: Option<Arc<Socket>>,
+    waiting: Outgoing,
+    policy: FlushPolicy,
+    /// The flusher knows of this link.
+    armed: bool,
+    /// When something was last sent.
+    used: Instant,
+    /// When connecting timed out.
+    unreachable: Option<Instant>,
+}
+
+/// What the flusher found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tended {
+    /// Nothing waits: forget about it.
+    Idle,
+    /// What waits is young: its sender is at work.
+    Young,
+    /// What waited is written.
+    Written,
+    /// The peer does not read.
+    Blocked,
+}
+
+impl Link {
+    /// To an endpoint that will be connected to.
+    pub(crate) fn to(
+        endpoints: &Arc<Endpoints>,
+        id: EndpointId,
+        around: &Arc<Surroundings>,
+        frame: FrameLength,
+        preface: &'static [u8],
+    ) -> Self {
+        let name = endpoints.get(id).name().to_owned();
+        let counts = Counts::Endpoint(Arc::clone(endpoints), id);
+        Self::new(name, None, counts, around, frame, preface)
+    }
+
+    /// Back over a connection that a peer made.
+    pub(crate) fn back(
+        socket: Arc<Socket>,
+        around: &Arc<Surroundings>,
+        frame: FrameLength,
+    ) -> Self {
+        let counts = Counts::Own(EndpointCounters::default());
+        Self::new(socket.peer(), Some(socket), counts, around, frame, &[])
+    }
+
+    fn new(
+        name: String,
+        socket: Option<Arc<Socket>>,
+        counts: Counts,
+        around: &Arc<Surroundings>,
+        frame: FrameLength,
+        preface: &'static [u8],
+    ) -> Self {
+        Self {
+            name,
+            dials: socket.is_none(),
+            frame,
+            preface,
+            open: AtomicBool::new(socket.is_some()),
+            out: Mutex::new(Out {
+                socket,
+                waiting: Outgoing::default(),
+                policy: FlushPolicy::new(),
+                armed: false,
+                used: Instant::now(),
+                unreachable: None,
+            }),
+            around: Arc::clone(around),
+            counts,
+        }
+    }
+
+    /// Whom it leads to.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is connected.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Connects if it is not connected.
+    pub(crate) fn connect(self: &Arc<Self>) -> Result<(), Refused> {
+        let mut out = self.out();
+        self.connected(&mut out, CONNECT_WAIT)
+    }
+
+    /// Sends a frame in two parts: writes it now, or queues it and sees to it that it is written.
+    ///
+    /// # Errors
+    /// Nothing of it was or will be sent.
+    pub(crate) fn send(
+        self: &Arc<Self>,
+        parts: [&[u8]; 2],
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        let mut out = self.out();
+        let result = self.try_send(&mut out, parts, patience);
+        let counts = &*self.counts;
+        match result {
+            Ok(()) => counts.accepted.add_exclusively(1),
+            Err(refused) if refused.state == state::RETRY => counts.retry.add_exclusively(1),
+            Err(_) => counts.failed.add_exclusively(1),
+        }
+        let done = out.waiting.take_done();
+        if done > 0 {
+            counts.written.add_exclusively(done);
+        }
+        result
+    }
+
+    fn try_send(
+        self: &Arc<Self>,
+        out: &mut Out,
+        parts: [&[u8]; 2],
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        let mut now = Instant::now();
+        let unused = now.saturating_duration_since(out.used);
+        out.used = now;
+        if unused >= LOOK_AFTER {
+            self.look(out);
+        }
+        self.connected(out, CONNECT_WAIT)?;
+        let length = parts[0].len() + parts[1].len();
+        if !out.waiting.is_empty() && out.waiting.waiting() + length > MOST_WAITING {
+            self.make_room(out, length, patience)?;
+            now = Instant::now();
+        }
+        let mut advice = out.policy.accepted(now, out.waiting.waiting() + length);
+        if length >= LARGE_FRAME {
+            advice = Advice::Write;
+            // Perhaps all that waits goes: then the frame need not be copied.
+            self.flush(out, 0)?;
+        }
+        if advice == Advice::Write && out.waiting.is_empty() {
+            self.write_through(out, parts)?;
+        } else {
+            out.waiting.push(parts, 0);
+            if advice == Advice::Write {
+                self.flush(out, 1)?;
+            }
+        }
+        if out.waiting.is_empty() {
+            out.policy.written();
+        } else {
+            self.arm(out);
+        }
+        Ok(())
+    }
+
+    /// Has the flusher look after what waits.
+    fn arm(self: &Arc<Self>, out: &mut Out) {
+        if !out.armed {
+            out.armed = true;
+            self.around.flusher.arm(Arc::clone(self));
+        }
+    }
+
+    /// Writes a frame that nothing waits in front of; what the kernel does not take waits.
+    fn write_through(self: &Arc<Self>, out: &mut Out, parts: [&[u8]; 2]) -> Result<(), Refused> {
+        let length = parts[0].len() + parts[1].len();
+        let mut attempts = 0;
+        loop {
+            self.connected(out, CONNECT_WAIT)?;
+            let Some(socket) = &out.socket else {
+                return Err(UNREACHABLE);
+            };
+            match send(socket, parts) {
+                Ok(count) if count == length => {
+                    out.waiting.passed();
+                    return Ok(());
+                }
+                Ok(count) => {
+                    out.waiting.push(parts, count);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    out.waiting.push(parts, 0);
+                    return Ok(());
+                }
+                // The connection is gone; over a new one it may go.
+                Err(error) => {
+                    self.lose(out, &error);
+                    attempts += 1;
+                    if attempts > 1 {
+                        return Err(Refused::new(state::SEND_FAILED, crate::errno::of(&error)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes what waits. When the connection is lost and no new one can be made, what waits is
+    /// given up and reported, except for the last `told` frames, whose sender learns it now.
+    fn flush(
+        self: &Arc<Self>,
+        out: &mut Out,
+        told: u64,
+    ) -> Result<bool, Refused> {
+        let mut attempts = 0;
+        loop {
+            let wait = if attempts == 0 { CONNECT_WAIT } else { RECONNECT_WAIT };
+            if let Err(refused) = self.connected(out, wait) {
+                self.give_up(out, DropKind::ConnectionLost, refused.errno, told);
+                return Err(refused);
+            }
+            let Some(socket) = &out.socket else {
+                return Err(UNREACHABLE);
+            };
+            match out.waiting.flush(socket, self.frame) {
+                Ok(all) => {
+                    if all {
+                        out.policy.written();
+                    }
+                    return Ok(all);
+                }
+                Err(error) => {
+                    self.lose(out, &error);
+                    attempts += 1;
+                    if attempts > 1 {
+                        let errno = crate::errno::of(&error);
+                        self.give_up(out, DropKind::ConnectionLost, errno, told);
+                        return Err(Refused::new(state::SEND_FAILED, errno));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until there is room for `length` octets more.
+    fn make_room(
+        self: &Arc<Self>,
+        out: &mut Out,
+        length: usize,
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        let end = Instant::now() + patience.0;
+        loop {
+            self.flush(out, 0)?;
+            if out.waiting.is_empty() || out.waiting.waiting() + length <= MOST_WAITING {
+                return Ok(());
+            }
+            let now = Instant::now();
+            if now >= end || self.around.is_closed() {
+                return Err(Refused::new(state::RETRY, libc::EAGAIN));
+            }
+            // An error shows when it is written to again.
+            if let Some(socket) = &out.socket {
+                let _ = socket.wait_for_room(end.min(now + ROOM_WAIT));
+            }
+        }
+    }
+
+    /// What the flusher does with it: writes what waits, if its sender does not.
+    pub(crate) fn tend(self: &Arc<Self>, linger: Duration) -> Tended {
+        let mut out = match self.out.try_lock() {
+            Ok(out) => out,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Somebody is sending.
+            Err(TryLockError::WouldBlock) => return Tended::Young,
+        };
+        let out = &mut *out;
+        if out.waiting.is_empty() {
+            out.armed = false;
+            return Tended::Idle;
+        }
+        if out.policy.age(Instant::now()).is_some_and(|age| age < linger) {
+            return Tended::Young;
+        }
+        match self.flush(out, 0) {
+            Ok(true) => Tended::Written,
+            Ok(false) => Tended::Blocked,
+            Err(_) => {
+                out.armed = false;
+                Tended::Idle
+            }
+        }
+    }
+
+    /// Writes what waits before the context goes, until `deadline`; then it is given up.
+    pub(crate) fn finish(self: &Arc<Self>, deadline: Instant) {
+        let mut out = self.out();
+        let out = &mut *out;
+        while !out.waiting.is_empty() {
+            match self.flush(out, 0) {
+                Ok(true) | Err(_) => return,
+                Ok(false) if Instant::now() >= deadline => {
+                    return self.give_up(out, DropKind::Closed, libc::ETIMEDOUT, 0);
+                }
+                Ok(false) => {
+                    if let Some(socket) = &out.socket {
+                        let _ = socket.wait_for_room(deadline);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Closes it; what waits is given up.
+    pub(crate) fn close(&self) {
+        let mut out = self.out();
+        self.give_up(&mut out, DropKind::Closed, libc::ESHUTDOWN, 0);
+        out.socket = None;
+        self.open.store(false, Ordering::Relaxed);
+    }
+
+    /// Whoever reads the connection found its end.
+    pub(crate) fn ended(self: &Arc<Self>, socket: &Arc<Socket>) {
+        let mut out = self.out();
+        if !out.socket.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, socket)) {
+            return;
+        }
+        let error = io::Error::from_raw_os_error(libc::ECONNRESET);
+        self.lose(&mut out, &error);
+        if !self.dials {
+            self.give_up(&mut out, DropKind::ConnectionLost, libc::ECONNRESET, 0);
+        } else if !out.waiting.is_empty() {
+            self.arm(&mut out);
+        }
+    }
+
+    /// Makes the connection if there is none.
+    fn connected(
+        self: &Arc<Self>,
+        out: &mut Out,
+        wait: Duration,
+    ) -> Result<(), Refused> {
+        if out.socket.is_some() {
+            return Ok(());
+        }
+        if !self.dials || self.around.is_closed() {
+            return Err(UNREACHABLE);
+        }
+        let paused = |since: Instant| since.elapsed() < CONNECT_PAUSE;
+        if out.unreachable.is_some_and(paused) {
+            return Err(UNREACHABLE);
+        }
+        match dial(&self.name, wait, self.around.quick_ack()) {
+            Ok(socket) => {
+                let socket = Arc::new(socket);
+                // A fresh connection takes a few octets.
+                if !self.preface.is_empty()
+                    && socket.send_now(&[IoSlice::new(self.preface)]).ok() != Some(self.preface.len())
+                {
+                    return Err(UNREACHABLE);
+                }
+                out.unreachable = None;
+                out.socket = Some(Arc::clone(&socket));
+                self.open.store(true, Ordering::Relaxed);
+                self.around.adopt(Arc::clone(&socket), Arc::clone(self));
+                say!(Info, "connected to {}", self.name);
+                Ok(())
+            }
+            Err(error) => {
+                if error.kind() == io::ErrorKind::TimedOut {
+                    out.unreachable = Some(Instant::now());
+                }
+                say!(Warning, "cannot connect to {}: {error}", self.name);
+                Err(UNREACHABLE)
+            }
+        }
+    }
+
+    /// Finds out whether the peer has closed the connection while it was not used.
+    fn look(&self, out: &mut Out) {
+        if let Some(socket) = &out.socket
+            && socket.has_ended()
+        {
+            let error = io::Error::from_raw_os_error(libc::ECONNRESET);
+            self.lose(out, &error);
+        }
+    }
+
+    fn lose(&self, out: &mut Out, error: &io::Error) {
+        if let Some(socket) = out.socket.take() {
+            socket.shutdown();
+            say!(Info, "the connection to {} is lost: {error}", self.name);
+        }
+        self.open.store(false, Ordering::Relaxed);
+        out.waiting.rewind(self.frame);
+    }
+
+    fn give_up(&self, out: &mut Out, kind: DropKind, errno: i32, told: u64) {
+        let frames = out.waiting.give_up(self.frame).saturating_sub(told);
+        out.policy.written();
+        if frames > 0 {
+            self.counts.dropped(kind).add(frames);
+            let error = io::Error::from_raw_os_error(errno);
+            say!(
+                Error,
+                "{frames} messages to {} were accepted and are lost: {error}",
+                self.name
+            );
+        }
+    }
+
+    fn out(&self) -> MutexGuard<'_, Out> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn send(socket: &Socket, parts: [&[u8]; 2]) -> io::Result<usize> {
+    if parts[1].is_empty() {
+        return socket.send_now(&[IoSlice::new(parts[0])]);
+    }
+    socket.send_now(&[IoSlice::new(parts[0]), IoSlice::new(parts[1])])
+}
+
+/// Connects to the first address of `name` that answers.
+fn dial(name: &str, wait: Duration, quick_ack: bool) -> io::Result<Socket> {
+    let deadline = Instant::now() + wait;
+    let mut result = Err(io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
+    for address in name.to_socket_addrs()? {
+        result = dial_one(&Address::Tcp(address), deadline);
+        if result.is_ok() {
+            break;
+        }
+    }
+    let socket = result?;
+    if quick_ack {
+        socket.set_quick_ack()?;
+    }
+    Ok(socket)
+}
+
+fn dial_one(address: &Address, deadline: Instant) -> io::Result<Socket> {
+    let socket = Socket::begin_connect(address)?;
+    if !socket.wait_for_room(deadline)? {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    socket.take_error()?;
+    if socket.is_its_own_peer() {
+        // The kernel chose the port asked for as the one to ask from, and connected it to itself.
+        return Err(io::ErrorKind::ConnectionRefused.into());
+    }
+    Ok(socket)
+}

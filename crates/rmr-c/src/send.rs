@@ -1,0 +1,193 @@
+//! Sending: where a message goes and what becomes of its buffer.
+
+use crate::context::Context;
+use crate::link::{Link, Patience};
+use crate::log::say;
+use crate::message::{ADD_SOURCE, Message};
+use crate::state::{self, Refused};
+use corewire_rmr::DropKind;
+use corewire_wire::rmr::MEID_OCTETS;
+use corewire_wire::rmr::si95::{TRANSPORT_OCTETS, write_transport};
+use std::sync::Arc;
+
+const MEID: usize = 140;
+const SOURCE: usize = 76;
+const SOURCE_IP: usize = 216;
+const FLAGS: usize = 192;
+const NAME: usize = 64;
+
+/// Sends by type and subscription, to one endpoint of each group.
+///
+/// # Errors
+/// When none of them took it.
+pub(crate) fn routed(
+    context: &Context,
+    message: &mut Message,
+    patience: Patience,
+) -> Result<(), Refused> {
+    prepare(context, message)?;
+    let table = context.router().table();
+    let meid = until_nul(message.field::<MEID_OCTETS>(MEID));
+    let targets = table
+        .targets(message.mtype, message.sub_id, meid)
+        .map_err(|why| {
+            context.router().counters().refused(why).add(1);
+            if context.warns() {
+                say!(
+                    Warning,
+                    "no route for a message of type {} and subscription {}: {why}",
+                    message.mtype,
+                    message.sub_id
+                );
+            }
+            Refused::new(state::NO_ENDPOINT, libc::ENXIO)
+        })?;
+    let mut result = Err(Refused::new(state::NO_ENDPOINT, libc::ENXIO));
+    let mut failed = 0;
+    for id in targets {
+        let link = context.link(id);
+        match transmit(link, message, patience) {
+            Ok(()) => result = Ok(()),
+            Err(refused) => {
+                if result.is_ok() || failed > 0 {
+                    context.router().endpoints().get(id).counters().dropped(DropKind::Copy);
+                }
+                failed += 1;
+                result = result.or(Err(refused));
+            }
+        }
+    }
+    if failed > 0 && result.is_ok() {
+        say!(
+            Warning,
+            "a message of type {} did not go to {failed} of its endpoints",
+            message.mtype
+        );
+    }
+    result
+}
+
+/// Sends to one peer.
+///
+/// # Errors
+/// It did not take it.
+pub(crate) fn direct(
+    context: &Context,
+    message: &mut Message,
+    link: &Arc<Link>,
+    patience: Patience,
+) -> Result<(), Refused> {
+    prepare(context, message)?;
+    transmit(link, message, patience)
+}
+
+/// Sends back to where a message came from: to the name of its source, else over the connection
+/// that it came by, else to the source's address. The message keeps whom it came from.
+///
+/// # Errors
+/// None of them took it.
+pub(crate) fn back(
+    context: &Context,
+    message: &mut Message,
+    patience: Patience,
+) -> Result<(), Refused> {
+    let source = <[u8; NAME]>::try_from(message.field::<NAME>(SOURCE));
+    let address = <[u8; NAME]>::try_from(message.field::<NAME>(SOURCE_IP));
+    let (Ok(source), Ok(address)) = (source, address) else {
+        return Err(Refused::new(state::NO_HEADER, libc::EBADMSG));
+    };
+    if let Some(mut header) = message.header_mut() {
+        header.set_source(&context.names().name);
+    }
+    let way = way_back(context, message.rts_fd, &source, &address);
+    let result = match way {
+        Some(link) => direct(context, message, &link, patience),
+        None => Err(Refused::new(state::NO_ENDPOINT, libc::ENXIO)),
+    };
+    if result.is_err() {
+        restore_source(message, &source, &address);
+        return result;
+    }
+    context.renew(message);
+    restore_source(message, &source, &address);
+    message.flags |= ADD_SOURCE;
+    result
+}
+
+fn way_back(context: &Context, arrival: i32, source: &[u8], address: &[u8]) -> Option<Arc<Link>> {
+    let connected = |name: &[u8]| {
+        let link = context.link_to(std::str::from_utf8(until_nul(name)).ok()?)?;
+        link.connect().is_ok().then_some(link)
+    };
+    connected(source)
+        .or_else(|| context.inbox().way_back(arrival))
+        .or_else(|| connected(address))
+}
+
+fn restore_source(message: &mut Message, source: &[u8], address: &[u8]) {
+    if let Some(mut header) = message.header_mut() {
+        header.set_source(until_nul(source));
+        header.set_source_ip(until_nul(address));
+    }
+}
+
+/// Marks a message as one that a caller waits for, or as none.
+pub(crate) fn set_call(message: &mut Message, call_id: u8, waits: bool) -> bool {
+    let flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
+    let call = corewire_wire::rmr::header::flags::CALL;
+    let Some(mut header) = message.header_mut() else {
+        return false;
+    };
+    header.set_flags(if waits { flags | call } else { flags & !call });
+    header.set_call_id(call_id)
+}
+
+/// Clears only the mark that a caller waits: a reply keeps the caller's number.
+pub(crate) fn clear_call_mark(message: &mut Message) {
+    let flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
+    if let Some(mut header) = message.header_mut() {
+        header.set_flags(flags & !corewire_wire::rmr::header::flags::CALL);
+    }
+}
+
+/// Writes into the header what C has set in the message.
+fn prepare(context: &Context, message: &mut Message) -> Result<(), Refused> {
+    let size = message.payload_size();
+    let used = usize::try_from(message.len).ok().filter(|used| *used <= size);
+    let (message_type, sub_id) = (message.mtype, message.sub_id);
+    let adds_source = message.flags & ADD_SOURCE != 0;
+    let Some(used) = used else {
+        say!(
+            Warning,
+            "a message of type {message_type} says that {} of its {size} octets are used",
+            message.len
+        );
+        return Err(Refused::new(state::OVERFLOW, libc::EMSGSIZE));
+    };
+    let total = TRANSPORT_OCTETS + message.payload_at() + used;
+    if let Some(mut header) = message.header_mut() {
+        header.set_message_type(message_type);
+        header.set_sub_id(sub_id);
+        header.set_payload_length(used as u32);
+        if adds_source {
+            header.set_source(&context.names().name);
+            header.set_source_ip(&context.names().address);
+        }
+    }
+    if let Some(transport) = message.octets_mut().first_chunk_mut() {
+        // A buffer is never longer than a C int can count.
+        write_transport(transport, total as u32);
+    }
+    Ok(())
+}
+
+fn transmit(link: &Arc<Link>, message: &Message, patience: Patience) -> Result<(), Refused> {
+    let used = message.used_payload().len();
+    let total = TRANSPORT_OCTETS + message.payload_at() + used;
+    let octets = message.octets();
+    link.send([&octets[..total.min(octets.len())], &[]], patience)
+}
+
+fn until_nul(field: &[u8]) -> &[u8] {
+    field.split(|octet| *octet == 0).next().unwrap_or_default()
+}

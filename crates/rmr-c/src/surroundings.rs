@@ -1,0 +1,70 @@
+//! What links, driver and threads of one context share.
+
+use crate::flusher::Flusher;
+use crate::link::Link;
+use corewire_sys::{Socket, WakeFd};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Shared by everything that belongs to one context.
+pub(crate) struct Surroundings {
+    /// Writes what senders leave behind.
+    pub(crate) flusher: Flusher,
+    /// Wakes whoever drives the sockets.
+    pub(crate) wake: WakeFd,
+    newcomers: Mutex<Vec<Newcomer>>,
+    quick_ack: AtomicBool,
+    closed: AtomicBool,
+}
+
+/// A connection that a sender made, on its way to the driver.
+type Newcomer = (Arc<Socket>, Arc<Link>);
+
+impl Surroundings {
+    /// Of a context that has just been made.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            flusher: Flusher::default(),
+            wake: WakeFd::new()?,
+            newcomers: Mutex::default(),
+            quick_ack: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    /// A connection that a sender made is to be read as well.
+    pub(crate) fn adopt(&self, socket: Arc<Socket>, link: Arc<Link>) {
+        self.queue().push((socket, link));
+        self.wake.wake();
+    }
+
+    /// The connections that were made since the last time.
+    pub(crate) fn newcomers(&self) -> Vec<Newcomer> {
+        std::mem::take(&mut *self.queue())
+    }
+
+    /// Whether connections acknowledge at once.
+    pub(crate) fn quick_ack(&self) -> bool {
+        self.quick_ack.load(Ordering::Relaxed)
+    }
+
+    /// Connections made from now on acknowledge at once.
+    pub(crate) fn set_quick_ack(&self) {
+        self.quick_ack.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the context is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Marks the context as closed; whether it was open.
+    pub(crate) fn close(&self) -> bool {
+        !self.closed.swap(true, Ordering::AcqRel)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Vec<Newcomer>> {
+        self.newcomers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
