@@ -17,8 +17,10 @@ export STEPS := $(abspath $(TARGET))/steps-$(NOW)
 STEP := @scripts/step
 SUMMARY := @scripts/step --summary
 
+PREFIX ?= /usr/local
+
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers run smoke test test-rust test-peers test-lab lint format bench fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab lint format bench fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -39,10 +41,23 @@ setup: ## Install what is missing on this machine (scripts/setup --check only li
 build: setup ## Build the program, target/release/corewire
 	$(STEP) "build the program" cargo build --release --locked -p corewire-cli
 
-peers: setup ## Build the C++ peers that the lab compares: gRPC, Thrift, TCP, Corewire
+peers: setup rmr ## Build the C++ peers that the lab compares: gRPC, Thrift, TCP, Corewire
 	$(STEP) "build the C library" cargo build --profile capi --locked -p corewire-guti -p corewire-capi
 	$(STEP) "configure the peers" sh -c 'cd peers && cmake --preset release'
 	$(STEP) "build the peers" sh -c 'cd peers && cmake --build --preset release'
+
+rmr: setup ## Build librmr_si.so, the drop-in for the message router's C library
+	$(STEP) "build librmr_si.so" cargo build --profile capi --locked -p corewire-rmr-c
+	@ln -sf librmr_si.so $(TARGET)/capi/librmr_si.so.4
+
+install-rmr: rmr ## Install librmr_si.so and rmr/*.h under PREFIX (DESTDIR is in front of it)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/rmr
+	install -m 755 $(TARGET)/capi/librmr_si.so $(DESTDIR)$(PREFIX)/lib/librmr_si.so.4
+	ln -sf librmr_si.so.4 $(DESTDIR)$(PREFIX)/lib/librmr_si.so
+	install -m 644 $(TARGET)/capi/librmr_si.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 crates/rmr-c/include/rmr/*.h $(DESTDIR)$(PREFIX)/include/rmr/
+	sed 's|@PREFIX@|$(PREFIX)|' crates/rmr-c/rmr_si.pc.in \
+	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/rmr_si.pc
 
 run: build peers ## Set up, build, measure every adapter (PROFILE=quick) and open the report
 	$(STEP) "measure" $(COREWIRE) lab run guti --profile $(PROFILE) --out $(OUT)

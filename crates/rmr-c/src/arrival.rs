@@ -1,8 +1,8 @@
 //! What comes by a connection, taken apart: SI95 as every RMR program speaks it.
 
 use crate::message::Message;
-use corewire_wire::rmr::header::{Header, flags};
 use corewire_wire::rmr::si95::{Decoder, Next};
+use corewire_wire::rmr::{Header, flags};
 use std::fmt;
 
 /// A message that came.

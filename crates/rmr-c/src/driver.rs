@@ -7,8 +7,8 @@
 use crate::arrival::{Arrival, Framing, Step};
 use crate::link::Link;
 use crate::log::say;
-use bytes::BytesMut;
 use crate::surroundings::Surroundings;
+use bytes::BytesMut;
 use corewire_sys::{Epoll, Interest, Listener, Socket, Token};
 use std::collections::VecDeque;
 use std::io;
@@ -240,7 +240,10 @@ impl Driver {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) => {
                     // Out of descriptors, most likely. It would be reported again at once.
-                    say!(Error, "cannot accept a connection: {error}; trying again later");
+                    say!(
+                        Error,
+                        "cannot accept a connection: {error}; trying again later"
+                    );
                     let muted = self
                         .epoll
                         .change(listener.as_fd(), LISTENER, Interest::Neither);
@@ -264,7 +267,11 @@ impl Driver {
         });
         let token = Token(index as u64);
         if let Err(error) = self.epoll.add(socket.as_fd(), token, Interest::Read) {
-            say!(Error, "cannot watch the connection to {}: {error}", link.name());
+            say!(
+                Error,
+                "cannot watch the connection to {}: {error}",
+                link.name()
+            );
             self.free.push(index);
             return None;
         }

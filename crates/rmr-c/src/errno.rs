@@ -8,15 +8,9 @@ pub(crate) fn set(value: c_int) {
     unsafe { *libc::__errno_location() = value };
 }
 
-/// Reads it.
-pub(crate) fn get() -> c_int {
-    // SAFETY: as in `set`.
-    unsafe { *libc::__errno_location() }
-}
-
 /// What an error of the system means to C.
 pub(crate) fn of(error: &std::io::Error) -> c_int {
-    error.raw_os_error().unwrap_or(match error.kind() {
+    error.raw_os_error().unwrap_or_else(|| match error.kind() {
         std::io::ErrorKind::TimedOut => libc::ETIMEDOUT,
         std::io::ErrorKind::WouldBlock => libc::EAGAIN,
         std::io::ErrorKind::ConnectionRefused => libc::ECONNREFUSED,

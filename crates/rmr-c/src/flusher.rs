@@ -5,7 +5,7 @@
 
 use crate::link::{Link, Tended};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long what was gathered waits at least for its sender to come again.
 const LINGER: Duration = Duration::from_micros(30);
@@ -13,6 +13,8 @@ const LINGER: Duration = Duration::from_micros(30);
 const LONGEST: Duration = Duration::from_micros(250);
 /// The same for a peer that does not read: its sender notices room by itself.
 const BLOCKED: Duration = Duration::from_millis(1);
+/// How often connections are looked after that nobody uses.
+const TICK: Duration = Duration::from_millis(100);
 /// Lets the kernel wake the thread when it is asked to, not up to 50 us later.
 const TIMER_SLACK_NANOS: libc::c_ulong = 1000;
 
@@ -47,13 +49,18 @@ impl Flusher {
         self.wake.notify_one();
     }
 
-    /// The thread's body.
-    pub(crate) fn run(&self) {
+    /// The thread's body. Calls `tick` now and then.
+    pub(crate) fn run(&self, tick: impl Fn()) {
         // SAFETY: this option of prctl takes a number and touches no memory.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NANOS) };
         let mut links: Vec<Arc<Link>> = Vec::new();
         let mut pause = LINGER;
+        let mut ticked = Instant::now();
         while self.next(&mut links, pause) {
+            if ticked.elapsed() >= TICK {
+                tick();
+                ticked = Instant::now();
+            }
             let mut longest = LONGEST;
             let mut written = false;
             links.retain(|link| match link.tend(LINGER) {
@@ -68,7 +75,11 @@ impl Flusher {
                     true
                 }
             });
-            pause = if written { LINGER } else { (pause * 2).min(longest) };
+            pause = if written {
+                LINGER
+            } else {
+                (pause * 2).min(longest)
+            };
             if links.is_empty() {
                 pause = LINGER;
             }
@@ -79,11 +90,15 @@ impl Flusher {
     fn next(&self, links: &mut Vec<Arc<Link>>, pause: Duration) -> bool {
         let mut state = self.state();
         if links.is_empty() {
-            while state.armed.is_empty() && !state.closing {
+            if state.armed.is_empty() && !state.closing {
                 state.asleep = true;
-                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                let waited = self.wake.wait_timeout(state, TICK);
+                (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                state.asleep = false;
             }
-            state.asleep = false;
+            if state.armed.is_empty() {
+                return !state.closing;
+            }
         }
         if state.closing {
             return false;

@@ -55,6 +55,8 @@ struct State {
     /// A thread of ours drives for good.
     served: bool,
     closed: bool,
+    /// How many messages had been taken when connections were looked after last.
+    tended_at: u64,
 }
 
 /// A message in a queue.
@@ -98,6 +100,7 @@ impl Inbox {
                 waiting_calls: 0,
                 served: false,
                 closed: false,
+                tended_at: 0,
             }),
             arrived: Condvar::new(),
             callers: (0..CALLERS).map(|_| Condvar::new()).collect(),
@@ -365,12 +368,14 @@ impl Inbox {
     ) -> Verdict<Option<NonNull<Message>>> {
         let mut state = self.state();
         let call = state.calls[usize::from(call_id)].as_mut();
-        let waits = call.filter(|call| {
-            call.reply.is_none() && &call.expected == arrival.message.xaction()
-        });
+        let waits =
+            call.filter(|call| call.reply.is_none() && &call.expected == arrival.message.xaction());
         let Some(call) = waits else {
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
-            say!(Info, "a reply to call {call_id} is dropped: nobody waits for it");
+            say!(
+                Info,
+                "a reply to call {call_id} is dropped: nobody waits for it"
+            );
             return Verdict::Next;
         };
         let Some(reply) = self.put(pool, arrival, None) else {
@@ -413,7 +418,10 @@ impl Inbox {
     fn no_memory<R>(&self, arrival: &Arrival<'_>) -> Verdict<R> {
         self.counts.refused.fetch_add(1, Ordering::Relaxed);
         let octets = arrival.message.room();
-        say!(Critical, "a message of {octets} octets is dropped: no memory");
+        say!(
+            Critical,
+            "a message of {octets} octets is dropped: no memory"
+        );
         Verdict::Next
     }
 
@@ -494,7 +502,9 @@ impl Inbox {
     /// Looks after connections while nobody receives: accepts, and notices those that ended.
     pub(crate) fn tend(&self, pool: &Pool) {
         let mut state = self.state();
-        if state.served || state.closed || state.queue.len() >= MOST_QUEUED {
+        let taken = self.counts.taken.load(Ordering::Relaxed);
+        let in_use = std::mem::replace(&mut state.tended_at, taken) != taken;
+        if in_use || state.served || state.closed || state.queue.len() >= MOST_QUEUED {
             return;
         }
         if let Some(driver) = &mut state.driver {
@@ -564,7 +574,10 @@ impl Observer for Ended<'_> {
     }
 
     fn refused(&mut self, count: u64) {
-        self.inbox.counts.refused.fetch_add(count, Ordering::Relaxed);
+        self.inbox
+            .counts
+            .refused
+            .fetch_add(count, Ordering::Relaxed);
     }
 
     fn arrived(&mut self, number: i32, link: &Arc<Link>) {

@@ -32,6 +32,7 @@
 )]
 
 mod abi;
+mod arrival;
 mod boundary;
 mod context;
 mod control;
@@ -48,3 +49,4 @@ mod outgoing;
 mod pool;
 mod send;
 mod state;
+mod surroundings;

@@ -166,6 +166,14 @@ impl Link {
         self.open.load(Ordering::Relaxed)
     }
 
+    /// Whether it is connected, as the kernel knows it now.
+    pub(crate) fn look_open(&self) -> bool {
+        if self.is_open() {
+            self.look(&mut self.out());
+        }
+        self.is_open()
+    }
+
     /// Connects if it is not connected.
     pub(crate) fn connect(self: &Arc<Self>) -> Result<(), Refused> {
         let mut out = self.out();
@@ -280,14 +288,14 @@ impl Link {
 
     /// Writes what waits. When the connection is lost and no new one can be made, what waits is
     /// given up and reported, except for the last `told` frames, whose sender learns it now.
-    fn flush(
-        self: &Arc<Self>,
-        out: &mut Out,
-        told: u64,
-    ) -> Result<bool, Refused> {
+    fn flush(self: &Arc<Self>, out: &mut Out, told: u64) -> Result<bool, Refused> {
         let mut attempts = 0;
         loop {
-            let wait = if attempts == 0 { CONNECT_WAIT } else { RECONNECT_WAIT };
+            let wait = if attempts == 0 {
+                CONNECT_WAIT
+            } else {
+                RECONNECT_WAIT
+            };
             if let Err(refused) = self.connected(out, wait) {
                 self.give_up(out, DropKind::ConnectionLost, refused.errno, told);
                 return Err(refused);
@@ -352,7 +360,11 @@ impl Link {
             out.armed = false;
             return Tended::Idle;
         }
-        if out.policy.age(Instant::now()).is_some_and(|age| age < linger) {
+        if out
+            .policy
+            .age(Instant::now())
+            .is_some_and(|age| age < linger)
+        {
             return Tended::Young;
         }
         match self.flush(out, 0) {
@@ -395,7 +407,11 @@ impl Link {
     /// Whoever reads the connection found its end.
     pub(crate) fn ended(self: &Arc<Self>, socket: &Arc<Socket>) {
         let mut out = self.out();
-        if !out.socket.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, socket)) {
+        if !out
+            .socket
+            .as_ref()
+            .is_some_and(|ours| Arc::ptr_eq(ours, socket))
+        {
             return;
         }
         let error = io::Error::from_raw_os_error(libc::ECONNRESET);
@@ -408,11 +424,7 @@ impl Link {
     }
 
     /// Makes the connection if there is none.
-    fn connected(
-        self: &Arc<Self>,
-        out: &mut Out,
-        wait: Duration,
-    ) -> Result<(), Refused> {
+    fn connected(self: &Arc<Self>, out: &mut Out, wait: Duration) -> Result<(), Refused> {
         if out.socket.is_some() {
             return Ok(());
         }
@@ -428,7 +440,8 @@ impl Link {
                 let socket = Arc::new(socket);
                 // A fresh connection takes a few octets.
                 if !self.preface.is_empty()
-                    && socket.send_now(&[IoSlice::new(self.preface)]).ok() != Some(self.preface.len())
+                    && socket.send_now(&[IoSlice::new(self.preface)]).ok()
+                        != Some(self.preface.len())
                 {
                     return Err(UNREACHABLE);
                 }

@@ -9,8 +9,8 @@
 //! ones are written here alone. `tp_buf` is null or points at `capacity` initialised octets, of
 //! which `alloc_len` may be used.
 
-use corewire_wire::rmr::header::{D1_OCTETS, HEADER_OCTETS, Header, HeaderMut};
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
+use corewire_wire::rmr::{D1_OCTETS, HEADER_OCTETS, Header, HeaderMut};
 use libc::{c_int, c_uchar, c_void};
 use std::ptr::{NonNull, null_mut};
 
@@ -191,7 +191,11 @@ impl Message {
         // Grown: it was counted as a C int then.
         self.alloc_len = self.capacity() as c_int;
         self.rmr_octets_mut()[..octets.len()].copy_from_slice(octets);
-        self.received(header.message_type(), header.sub_id(), header.layout().payload);
+        self.received(
+            header.message_type(),
+            header.sub_id(),
+            header.layout().payload,
+        );
         true
     }
 
@@ -218,6 +222,63 @@ impl Message {
         self.drop_buffer();
         self.adopt(buffer, needed);
         true
+    }
+
+    /// Another message with the same header and what belongs to it, room for `size` octets of
+    /// payload at `payload_at`, and the first `kept` octets copied; all counted from the RMR
+    /// header on.
+    pub(crate) fn with_payload_at(
+        &self,
+        payload_at: usize,
+        size: usize,
+        kept: usize,
+    ) -> Option<NonNull<Self>> {
+        let needed = TRANSPORT_OCTETS
+            .checked_add(payload_at)?
+            .checked_add(size)?;
+        let mut other = Self::new(needed, self.ring)?;
+        // SAFETY: just made.
+        let fresh = unsafe { other.as_mut() };
+        let from = self.rmr_octets();
+        let kept = kept.min(from.len());
+        fresh.rmr_octets_mut()[..kept].copy_from_slice(&from[..kept]);
+        fresh.like(self);
+        Some(other)
+    }
+
+    /// Another message with the same fields and payload, and room for `trace` octets of trace data,
+    /// of which the old ones are copied as far as they fit.
+    pub(crate) fn with_trace(&self, trace: usize) -> Option<NonNull<Self>> {
+        let old = self.trace_range();
+        let call = self.call_range().start..self.payload_at();
+        let size = self.payload_size();
+        let payload_at = old.start.checked_add(trace)?.checked_add(call.len())?;
+        let mut other = self.with_payload_at(payload_at, size, old.start)?;
+        // SAFETY: just made.
+        let fresh = unsafe { other.as_mut() };
+        fresh
+            .header_mut()?
+            .set_trace_length(u32::try_from(trace).ok()?);
+        let (from, to) = (self.rmr_octets(), fresh.rmr_octets_mut());
+        let same = trace.min(old.len());
+        to[old.start..][..same].copy_from_slice(from.get(old.start..old.start + same)?);
+        to[old.start + trace..][..call.len()].copy_from_slice(from.get(call.clone())?);
+        to[payload_at..][..size].copy_from_slice(from.get(call.end..call.end + size)?);
+        fresh.point();
+        Some(other)
+    }
+
+    /// Takes over what C sees, and where the other came from.
+    fn like(&mut self, other: &Self) {
+        self.mtype = other.mtype;
+        self.sub_id = other.sub_id;
+        self.len = other.len;
+        self.flags = other.flags;
+        self.rts_fd = other.rts_fd;
+        self.state = other.state;
+        self.tp_state = other.tp_state;
+        self.set_arrival(other.arrival());
+        self.point();
     }
 
     /// Takes the other's buffer, and gives it this one's.
@@ -298,8 +359,21 @@ impl Message {
     /// The octets of payload that are used, as many as are there.
     pub(crate) fn used_payload(&self) -> &[u8] {
         let used = usize::try_from(self.len).unwrap_or(0);
-        let payload = self.rmr_octets().get(self.payload_at()..).unwrap_or_default();
+        let payload = self
+            .rmr_octets()
+            .get(self.payload_at()..)
+            .unwrap_or_default();
         &payload[..used.min(payload.len())]
+    }
+
+    /// Copies a payload in, as much as there is room for, and says how long it is.
+    pub(crate) fn set_payload(&mut self, payload: &[u8]) -> usize {
+        let at = self.payload_at();
+        let room = self.rmr_octets_mut().get_mut(at..).unwrap_or_default();
+        let length = payload.len().min(room.len());
+        room[..length].copy_from_slice(&payload[..length]);
+        self.len = length as c_int;
+        length
     }
 
     /// Sets the pointers that C sees to where the header says that things are.

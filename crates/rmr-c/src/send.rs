@@ -32,37 +32,34 @@ pub(crate) fn routed(
         .targets(message.mtype, message.sub_id, meid)
         .map_err(|why| {
             context.router().counters().refused(why).add(1);
-            if context.warns() {
-                say!(
-                    Warning,
-                    "no route for a message of type {} and subscription {}: {why}",
-                    message.mtype,
-                    message.sub_id
-                );
-            }
+            let (message_type, sub_id) = (message.mtype, message.sub_id);
+            say!(Warning, "type {message_type}, subscription {sub_id}: {why}");
             Refused::new(state::NO_ENDPOINT, libc::ENXIO)
         })?;
     let mut result = Err(Refused::new(state::NO_ENDPOINT, libc::ENXIO));
-    let mut failed = 0;
+    // Allocates only when something fails.
+    let mut failed = Vec::new();
     for id in targets {
-        let link = context.link(id);
-        match transmit(link, message, patience) {
+        match transmit(context.link(id), message, patience) {
             Ok(()) => result = Ok(()),
             Err(refused) => {
-                if result.is_ok() || failed > 0 {
-                    context.router().endpoints().get(id).counters().dropped(DropKind::Copy);
-                }
-                failed += 1;
+                failed.push(id);
                 result = result.or(Err(refused));
             }
         }
     }
-    if failed > 0 && result.is_ok() {
-        say!(
-            Warning,
-            "a message of type {} did not go to {failed} of its endpoints",
-            message.mtype
-        );
+    if result.is_ok() {
+        for id in failed {
+            // The sender is told that it went: as far as this endpoint goes, it is lost.
+            let endpoint = context.router().endpoints().get(id);
+            endpoint.counters().accepted.add(1);
+            endpoint.counters().dropped(DropKind::Copy).add(1);
+            let (message_type, name) = (message.mtype, endpoint.name());
+            say!(
+                Warning,
+                "a message of type {message_type} went to others and not to {name}"
+            );
+        }
     }
     result
 }
@@ -134,7 +131,7 @@ fn restore_source(message: &mut Message, source: &[u8], address: &[u8]) {
 /// Marks a message as one that a caller waits for, or as none.
 pub(crate) fn set_call(message: &mut Message, call_id: u8, waits: bool) -> bool {
     let flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
-    let call = corewire_wire::rmr::header::flags::CALL;
+    let call = corewire_wire::rmr::flags::CALL;
     let Some(mut header) = message.header_mut() else {
         return false;
     };
@@ -146,14 +143,16 @@ pub(crate) fn set_call(message: &mut Message, call_id: u8, waits: bool) -> bool 
 pub(crate) fn clear_call_mark(message: &mut Message) {
     let flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
     if let Some(mut header) = message.header_mut() {
-        header.set_flags(flags & !corewire_wire::rmr::header::flags::CALL);
+        header.set_flags(flags & !corewire_wire::rmr::flags::CALL);
     }
 }
 
 /// Writes into the header what C has set in the message.
 fn prepare(context: &Context, message: &mut Message) -> Result<(), Refused> {
     let size = message.payload_size();
-    let used = usize::try_from(message.len).ok().filter(|used| *used <= size);
+    let used = usize::try_from(message.len)
+        .ok()
+        .filter(|used| *used <= size);
     let (message_type, sub_id) = (message.mtype, message.sub_id);
     let adds_source = message.flags & ADD_SOURCE != 0;
     let Some(used) = used else {

@@ -5,7 +5,8 @@ use crate::link::Link;
 use corewire_sys::{Socket, WakeFd};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Shared by everything that belongs to one context.
 pub(crate) struct Surroundings {
@@ -16,6 +17,7 @@ pub(crate) struct Surroundings {
     newcomers: Mutex<Vec<Newcomer>>,
     quick_ack: AtomicBool,
     closed: AtomicBool,
+    over: Condvar,
 }
 
 /// A connection that a sender made, on its way to the driver.
@@ -30,6 +32,7 @@ impl Surroundings {
             newcomers: Mutex::default(),
             quick_ack: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            over: Condvar::new(),
         })
     }
 
@@ -61,10 +64,24 @@ impl Surroundings {
 
     /// Marks the context as closed; whether it was open.
     pub(crate) fn close(&self) -> bool {
-        !self.closed.swap(true, Ordering::AcqRel)
+        let was_open = !self.closed.swap(true, Ordering::AcqRel);
+        let _guard = self.queue();
+        self.over.notify_all();
+        was_open
+    }
+
+    /// Does nothing for a while, or until the context is closed.
+    pub(crate) fn rest(&self, wait: Duration) {
+        let guard = self.queue();
+        if !self.is_closed() {
+            // Whether it is over or in time, the caller looks.
+            drop(self.over.wait_timeout(guard, wait));
+        }
     }
 
     fn queue(&self) -> MutexGuard<'_, Vec<Newcomer>> {
-        self.newcomers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.newcomers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

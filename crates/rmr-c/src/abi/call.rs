@@ -1,0 +1,112 @@
+//! Calls: send, and wait for the reply.
+//!
+//! The caller's number travels with the message and comes back with the reply; the transaction
+//! tells the reply from an earlier one that came too late.
+
+use super::{bad_argument, context, message, refuse, to_c};
+use crate::boundary::boundary;
+use crate::context::Context;
+use crate::errno;
+use crate::inbox::Deadline;
+use crate::link::{Link, Patience};
+use crate::message::Message;
+use crate::send;
+use crate::state::{self, Refused};
+use libc::{c_int, c_void};
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+
+/// The number that `rmr_call` uses.
+const PLAIN_CALL: u8 = 1;
+/// How long it waits, in milliseconds.
+const PLAIN_WAIT: c_int = 1000;
+/// How long a call waits for a peer that does not read before it is refused.
+const PATIENCE: c_int = 0;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rmr_call(vctx: *mut c_void, msg: *mut Message) -> *mut Message {
+    boundary(msg, || {
+        // SAFETY: as the header says.
+        let Some(context) = (unsafe { context(vctx) }) else {
+            // SAFETY: as the header says.
+            return unsafe { bad_argument(msg) };
+        };
+        // SAFETY: as the header says.
+        unsafe { call(context, msg, PLAIN_CALL, PLAIN_WAIT, None) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rmr_mt_call(
+    vctx: *mut c_void,
+    mbuf: *mut Message,
+    call_id: c_int,
+    max_wait: c_int,
+) -> *mut Message {
+    boundary(mbuf, || {
+        // SAFETY: as the header says.
+        let context = unsafe { context(vctx) };
+        // 0 means no call, and 1 is `rmr_call`'s.
+        let call_id = u8::try_from(call_id).ok().filter(|id| *id > PLAIN_CALL);
+        let (Some(context), Some(call_id)) = (context, call_id) else {
+            // SAFETY: as the header says.
+            return unsafe { bad_argument(mbuf) };
+        };
+        // SAFETY: as the header says.
+        unsafe { call(context, mbuf, call_id, max_wait, None) }
+    })
+}
+
+/// Calls along a link, or by route; null when no reply came.
+///
+/// # Safety
+/// `pointer` is a message as the header says; it is consumed unless it is returned.
+pub(super) unsafe fn call(
+    context: &Context,
+    pointer: *mut Message,
+    call_id: u8,
+    max_wait: c_int,
+    link: Option<&Arc<Link>>,
+) -> *mut Message {
+    // SAFETY: as the caller says.
+    let Some(message) = (unsafe { message(pointer) }) else {
+        errno::set(libc::EINVAL);
+        return null_mut();
+    };
+    if !message.has_header() {
+        refuse(message, super::send::NO_HEADER);
+        return pointer;
+    }
+    let xaction = <[u8; 32]>::try_from(message.field::<32>(12)).unwrap_or_default();
+    if !send::set_call(message, call_id, true) {
+        // It came from somebody who left no room for a call's number.
+        refuse(message, Refused::new(state::BAD_ARGUMENT, libc::EINVAL));
+        return pointer;
+    }
+    if !context.inbox().expect(call_id, xaction) {
+        // Another thread is calling with that number: its reply would be taken for ours.
+        refuse(message, Refused::new(state::BAD_ARGUMENT, libc::EBUSY));
+        return pointer;
+    }
+    let deadline = match max_wait {
+        ..0 => Deadline::NEVER,
+        wait => Deadline::from_millis(wait),
+    };
+    let patience = Patience::from_retries(PATIENCE);
+    let sent = match link {
+        Some(link) => send::direct(context, message, link, patience),
+        None => send::routed(context, message, patience),
+    };
+    if let Err(refused) = sent {
+        context.inbox().forget(call_id);
+        refuse(message, refused);
+        return pointer;
+    }
+    if let Some(message) = NonNull::new(pointer) {
+        // SAFETY: it is sent, and the caller gave it up.
+        unsafe { crate::pool::free(message) };
+    }
+    let reply = context.inbox().reply(context.pool(), call_id, deadline);
+    errno::set(if reply.is_some() { 0 } else { libc::ETIMEDOUT });
+    to_c(reply)
+}

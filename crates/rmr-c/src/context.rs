@@ -1,0 +1,400 @@
+//! What `rmr_init` makes: names, sockets, routes, links and the threads behind them.
+
+use crate::control;
+use crate::inbox::Inbox;
+use crate::interfaces;
+use crate::link::{Link, Patience};
+use crate::log::{self, say};
+use crate::message::{Message, Names, OVERHEAD};
+use crate::pool::Pool;
+use crate::surroundings::Surroundings;
+use corewire_rmr::{Bind, EndpointId, Identity, Router, Settings, Slots, TableLimits, Transport};
+use corewire_sys::{Address, Listener};
+use corewire_wire::rmr::{DATA_PORT, MEID_OCTETS};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Flags of `rmr_init` that mean something here.
+pub(crate) const NO_THREAD: i32 = 0x01;
+pub(crate) const NAME_ONLY: i32 = 0x04;
+
+/// Payload of messages when neither their size nor the usual one was given.
+const DEFAULT_PAYLOAD: usize = 2048;
+/// The usual payload is taken to be this at least.
+const LEAST_PAYLOAD: usize = 1024;
+/// Room of received messages beyond the usual payload, so that most replies fit into them.
+const SPARE_ROOM: usize = 1024 + 64;
+/// How long closing waits for peers that do not read.
+const CLOSING: Duration = Duration::from_secs(1);
+/// The same at the end of a program that did not close.
+const EXITING: Duration = Duration::from_millis(200);
+
+/// A router of messages at one port.
+pub(crate) struct Context {
+    names: Names,
+    router: Arc<Router>,
+    around: Arc<Surroundings>,
+    inbox: Inbox,
+    pool: Pool,
+    links: Slots<Arc<Link>>,
+    payload: usize,
+    trace: AtomicI32,
+    retries: AtomicI32,
+    /// Links that wormholes lead along; `None` before the first.
+    wormholes: Mutex<Option<Vec<Option<Arc<Link>>>>>,
+}
+
+/// All contexts of the process, closed ones as well.
+static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+
+impl Context {
+    /// Opens a context at `port` with what the environment says.
+    ///
+    /// # Errors
+    /// What the system says, or that the environment asks for what is not there.
+    pub(crate) fn open(port: Option<&str>, payload: i32, flags: i32) -> io::Result<&'static Self> {
+        log::init();
+        let (settings, faults) = Settings::from_env(|name| std::env::var(name).ok());
+        for fault in faults {
+            say!(Warning, "{fault}");
+        }
+        if settings.warnings && log::level() < log::Level::Warning as i32 {
+            log::set_level(log::Level::Warning as i32);
+        }
+        if let Transport::Shm = settings.transport {
+            say!(
+                Critical,
+                "COREWIRE_RMR_TRANSPORT=shm: shared memory is not built yet; si95, native and nng \
+                 are there"
+            );
+            return Err(io::Error::from_raw_os_error(libc::ENOTSUP));
+        }
+        let port = port_of(port)?;
+        let context = Self::listen(&settings, port, payload, flags)?;
+        if flags & NO_THREAD != 0 {
+            context.router.set_ready();
+        } else {
+            let started = thread::Builder::new()
+                .name("rmr-routes".to_owned())
+                .spawn(move || control::run(context, &settings));
+            if let Err(error) = started {
+                context.close(CLOSING);
+                return Err(error);
+            }
+        }
+        Ok(context)
+    }
+
+    /// A context for the messages of a route manager.
+    pub(crate) fn open_control(settings: &Settings, port: u16) -> io::Result<&'static Self> {
+        let context = Self::listen(settings, port, 5 * 1024, NO_THREAD)?;
+        context.router.set_ready();
+        Ok(context)
+    }
+
+    fn listen(
+        settings: &Settings,
+        port: u16,
+        payload: i32,
+        flags: i32,
+    ) -> io::Result<&'static Self> {
+        let (addresses, bind) = addresses(settings)?;
+        let at = Address::Tcp(SocketAddr::new(bind, port));
+        let listener = Listener::bind(&at, false).inspect_err(|error| {
+            say!(Critical, "cannot listen at {at}: {error}");
+        })?;
+        let port = match listener.address()? {
+            Address::Tcp(address) => address.port(),
+            Address::Unix(_) => port,
+        };
+        let host = interfaces::host_name();
+        let identity = Identity::of_host(settings.src_id.as_deref(), &host, port)
+            .map_err(|error| {
+                say!(Critical, "{error}");
+                io::Error::from_raw_os_error(libc::EINVAL)
+            })?
+            .with_addresses(
+                addresses
+                    .into_iter()
+                    .map(|address| interfaces::with_port(address, port)),
+            );
+        let name_only = settings.name_only || flags & NAME_ONLY != 0;
+        let names = Names {
+            name: identity.name().into(),
+            address: identity.source_ip(name_only).into(),
+        };
+        let around = Arc::new(Surroundings::new()?);
+        let usual = usize::try_from(payload).unwrap_or(0);
+        let stamps = std::env::var("RMR_RX_TIME").is_ok_and(|value| value == "1");
+        let context = Self {
+            names,
+            router: Arc::new(Router::new(identity, TableLimits::default())),
+            inbox: Inbox::new(listener, Arc::clone(&around), settings.max_message, stamps)?,
+            around,
+            pool: Pool::new(OVERHEAD + usual.max(LEAST_PAYLOAD) + SPARE_ROOM),
+            links: Slots::new(),
+            payload: if usual == 0 { DEFAULT_PAYLOAD } else { usual },
+            trace: AtomicI32::new(0),
+            retries: AtomicI32::new(1),
+            wormholes: Mutex::new(None),
+        };
+        // Never freed: other threads of the program may hold its address when it is closed.
+        let context: &'static Self = Box::leak(Box::new(context));
+        context.register();
+        thread::Builder::new()
+            .name("rmr-flusher".to_owned())
+            .spawn(move || {
+                context
+                    .around
+                    .flusher
+                    .run(|| context.inbox.tend(&context.pool))
+            })?;
+        say!(
+            Info,
+            "listening at {bind}, port {port}, as {}",
+            context.name()
+        );
+        Ok(context)
+    }
+
+    fn register(&'static self) {
+        static AT_EXIT: Once = Once::new();
+        AT_EXIT.call_once(|| {
+            // SAFETY: a function that takes nothing; the library is never unloaded.
+            unsafe { libc::atexit(at_exit) };
+        });
+        contexts().push(self);
+    }
+
+    /// Our name, "host:port".
+    pub(crate) fn name(&self) -> String {
+        String::from_utf8_lossy(&self.names.name).into_owned()
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    pub(crate) fn router(&self) -> &Arc<Router> {
+        &self.router
+    }
+
+    pub(crate) fn around(&self) -> &Surroundings {
+        &self.around
+    }
+
+    pub(crate) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    pub(crate) fn wormholes(&self) -> MutexGuard<'_, Option<Vec<Option<Arc<Link>>>>> {
+        self.wormholes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The link to an endpoint.
+    pub(crate) fn link(&self, id: EndpointId) -> &Arc<Link> {
+        self.links.get_or_init(id.index(), || {
+            Arc::new(Link::to(
+                self.router.endpoints(),
+                id,
+                &self.around,
+                crate::arrival::si95_frame_length,
+                &[],
+            ))
+        })
+    }
+
+    /// The link to whoever is known by that name; `None` when it is no name or there are too many.
+    pub(crate) fn link_to(&self, name: &str) -> Option<Arc<Link>> {
+        name.contains(':').then_some(())?;
+        let id = self.router.endpoints().intern(name).ok()?;
+        Some(Arc::clone(self.link(id)))
+    }
+
+    /// All links that were ever needed.
+    pub(crate) fn all_links(&self) -> impl Iterator<Item = &Arc<Link>> {
+        self.links.iter().map(|(_, link)| link)
+    }
+
+    /// How long sends wait where nothing else is said.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience::from_retries(self.retries.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_retries(&self, retries: i32) {
+        self.retries.store(retries.max(0), Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_trace(&self, octets: i32) {
+        self.trace.store(octets.max(0), Ordering::Relaxed);
+    }
+
+    /// Octets of trace data in new messages.
+    pub(crate) fn trace(&self) -> usize {
+        usize::try_from(self.trace.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// A message to be filled and sent; `size` and `trace` as the context has them if not given.
+    pub(crate) fn allocate(
+        &self,
+        size: Option<usize>,
+        trace: Option<usize>,
+    ) -> Option<NonNull<Message>> {
+        let size = size.unwrap_or(self.payload);
+        let trace = trace.unwrap_or_else(|| self.trace());
+        let capacity = OVERHEAD.checked_add(size)?.checked_add(trace)?;
+        let mut message = self.pool.take(capacity)?;
+        // SAFETY: just taken, and nobody else has it.
+        if unsafe { message.as_mut() }.begin(size, trace, &self.names) {
+            return Some(message);
+        }
+        // SAFETY: as above.
+        unsafe { crate::pool::free(message) };
+        None
+    }
+
+    /// Makes of a message that was sent the next one to be filled: at least as much room.
+    pub(crate) fn renew(&self, message: &mut Message) {
+        let trace = self.trace();
+        let usual = OVERHEAD + trace + self.payload;
+        let room = message.octets().len().max(usual);
+        // When there is no memory for more, there is as much as before.
+        if message.grow(room) {
+            message.set_usable(room);
+        }
+        message.begin_again(trace, &self.names);
+    }
+
+    /// Messages that were accepted and not written, all peers together.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.all_links().map(|link| link.counts.all_dropped()).sum()
+    }
+
+    /// A descriptor that is readable while there is a message; a thread of ours sees to that.
+    pub(crate) fn receive_descriptor(&'static self) -> io::Result<i32> {
+        let (descriptor, first) = self.inbox.readable()?;
+        if first {
+            thread::Builder::new()
+                .name("rmr-receiver".to_owned())
+                .spawn(|| self.inbox.serve(&self.pool))?;
+        }
+        Ok(descriptor)
+    }
+
+    /// Writes what waits, at most for `wait`, and lets go of everything.
+    pub(crate) fn close(&self, wait: Duration) {
+        if !self.around.close() {
+            return;
+        }
+        let deadline = Instant::now() + wait;
+        for link in self.all_links() {
+            link.finish(deadline);
+            link.close();
+        }
+        self.around.flusher.close();
+        let unread = self.inbox.close();
+        if unread > 0 {
+            self.router.counters().unread.add(unread as u64);
+            say!(Warning, "{unread} messages were received and not asked for");
+        }
+        self.pool.clear();
+    }
+
+    /// Closes as `rmr_close` does.
+    pub(crate) fn close_now(&self) {
+        self.close(CLOSING);
+    }
+}
+
+fn contexts() -> MutexGuard<'static, Vec<&'static Context>> {
+    CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes what was gathered when the program ends: its senders were told that it is on its way.
+extern "C" fn at_exit() {
+    crate::boundary::boundary((), || {
+        let deadline = Instant::now() + EXITING;
+        for context in contexts().iter() {
+            if !context.around.is_closed() {
+                for link in context.all_links() {
+                    link.finish(deadline);
+                }
+            }
+        }
+    });
+}
+
+/// "4560", ":4560" or "tcp:4560".
+fn port_of(text: Option<&str>) -> io::Result<u16> {
+    let Some(text) = text else {
+        return Ok(DATA_PORT);
+    };
+    let port = text.split_once(':').map_or(text, |(_, port)| port);
+    port.trim().parse().map_err(|_| {
+        say!(
+            Critical,
+            "rmr_init: {text:?} is no port: \"4560\" or \"tcp:4560\" expected"
+        );
+        io::Error::from_raw_os_error(libc::EINVAL)
+    })
+}
+
+/// Under which addresses we are known, and where to listen.
+fn addresses(settings: &Settings) -> io::Result<(Vec<IpAddr>, IpAddr)> {
+    let unusable = |what: &str| {
+        say!(
+            Critical,
+            "RMR_BIND_IF={what}: no such address or interface here"
+        );
+        io::Error::from_raw_os_error(libc::EADDRNOTAVAIL)
+    };
+    match &settings.bind {
+        Bind::Any => {
+            let all = interfaces::addresses(None);
+            let any = match all.first() {
+                Some(IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+                _ => Ipv4Addr::UNSPECIFIED.into(),
+            };
+            Ok((all, any))
+        }
+        Bind::Address(text) => {
+            let bare = text.trim_start_matches('[').trim_end_matches(']');
+            let address = bare.parse().map_err(|_| unusable(text))?;
+            Ok((vec![address], address))
+        }
+        Bind::Interface(name) => {
+            let its = interfaces::addresses(Some(name));
+            let first = *its.first().ok_or_else(|| unusable(name))?;
+            Ok((its, first))
+        }
+    }
+}
+
+const _: () = assert!(MEID_OCTETS == 32, "rmr.h says so");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_written_in_three_ways() {
+        assert_eq!(port_of(None).unwrap(), 4560);
+        for text in ["38000", ":38000", "tcp:38000"] {
+            assert_eq!(port_of(Some(text)).unwrap(), 38000);
+        }
+        for text in ["", "tcp:", "port", "70000"] {
+            assert!(port_of(Some(text)).is_err(), "{text}");
+        }
+    }
+}
