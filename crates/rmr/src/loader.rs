@@ -73,6 +73,7 @@ impl Loader {
         let names = Names::new(
             Arc::clone(router.identity()),
             Arc::clone(router.endpoints()),
+            router.table().seed(),
         );
         Self {
             router,
