@@ -73,7 +73,6 @@ impl Loader {
         let names = Names::new(
             Arc::clone(router.identity()),
             Arc::clone(router.endpoints()),
-            router.table().seed(),
         );
         Self {
             router,

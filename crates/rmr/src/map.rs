@@ -3,8 +3,6 @@
 //! A lookup touches one cache line in most cases. The standard map's hash alone would take as long
 //! as a whole lookup here; ours is seeded, so that nobody can choose keys that collide.
 
-use std::hash::{BuildHasher, Hasher};
-
 /// A key that is hashed by a multiplication or two.
 pub(crate) trait Key: Copy + Eq {
     fn hash(self, seed: u64) -> u64;
@@ -32,54 +30,6 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product as u64) ^ ((product >> 64) as u64)
-}
-
-/// Hashes names for the standard map in the same way; its own hash takes a third of the time that
-/// it takes to read a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seeded(pub(crate) u64);
-
-impl BuildHasher for Seeded {
-    type Hasher = Folding;
-
-    fn build_hasher(&self) -> Folding {
-        Folding {
-            state: self.0,
-            seed: self.0,
-        }
-    }
-}
-
-/// A hash under way.
-pub(crate) struct Folding {
-    state: u64,
-    seed: u64,
-}
-
-impl Hasher for Folding {
-    fn write(&mut self, octets: &[u8]) {
-        let word = |octets: &[u8]| {
-            let mut word = [0; 8];
-            word[..octets.len()].copy_from_slice(octets);
-            u64::from_le_bytes(word)
-        };
-        for chunk in octets.chunks(16) {
-            let (first, second) = chunk.split_at(chunk.len().min(8));
-            self.state = fold(
-                self.state ^ word(first),
-                self.seed ^ word(second) ^ MULTIPLIER,
-            );
-        }
-        self.write_u8(octets.len() as u8);
-    }
-
-    fn write_u8(&mut self, octet: u8) {
-        self.state = fold(self.state ^ u64::from(octet), MULTIPLIER);
-    }
-
-    fn finish(&self) -> u64 {
-        self.state
-    }
 }
 
 /// At most three quarters of the slots are taken, so a free one always ends a search.

@@ -60,11 +60,6 @@ impl RouteTable {
         }
     }
 
-    /// What its keys are hashed with, so that nobody outside knows which of them collide.
-    pub(crate) fn seed(&self) -> u64 {
-        self.entries.seed()
-    }
-
     /// What its start record called it.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
@@ -259,3 +254,6 @@ fn meid_text(key: MeidKey) -> String {
     let end = octets.iter().position(|octet| *octet == 0);
     String::from_utf8_lossy(&octets[..end.unwrap_or(octets.len())]).into_owned()
 }
+
+#[cfg(test)]
+mod tests;

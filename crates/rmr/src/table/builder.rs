@@ -3,7 +3,7 @@
 use super::{Entry, RouteTable, Turns, key, meid_key};
 use crate::endpoints::{EndpointId, Endpoints, TooManyEndpoints};
 use crate::identity::Identity;
-use crate::map::{Map, Seeded};
+use crate::map::Map;
 use corewire_wire::rmr::MEID_OCTETS;
 use corewire_wire::rmr::table::{Delete, Groups, Meids, Route, Senders, Target};
 use std::collections::HashMap;
@@ -76,15 +76,15 @@ impl std::error::Error for TableTooLarge {}
 pub(crate) struct Names {
     identity: Arc<Identity>,
     endpoints: Arc<Endpoints>,
-    known: HashMap<Box<str>, Option<EndpointId>, Seeded>,
+    known: HashMap<Box<str>, Option<EndpointId>>,
 }
 
 impl Names {
-    pub(crate) fn new(identity: Arc<Identity>, endpoints: Arc<Endpoints>, seed: u64) -> Self {
+    pub(crate) fn new(identity: Arc<Identity>, endpoints: Arc<Endpoints>) -> Self {
         Self {
             identity,
             endpoints,
-            known: HashMap::with_hasher(Seeded(seed)),
+            known: HashMap::new(),
         }
     }
 
