@@ -112,3 +112,23 @@ impl fmt::Debug for TableGuard {
         (**self).fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_kept_while_it_is_looked_at_and_no_longer() {
+        let identity = Identity::named("me:1").unwrap();
+        let router = Router::new(identity, TableLimits::default());
+        let retired = || router.retired.lock().unwrap().len();
+        let guard = router.table();
+        for _ in 0..5 {
+            router.publish(RouteTable::empty(0));
+            assert_eq!(retired(), 1);
+        }
+        drop(guard);
+        router.publish(RouteTable::empty(0));
+        assert_eq!(retired(), 0);
+    }
+}

@@ -254,6 +254,3 @@ fn meid_text(key: MeidKey) -> String {
     let end = octets.iter().position(|octet| *octet == 0);
     String::from_utf8_lossy(&octets[..end.unwrap_or(octets.len())]).into_owned()
 }
-
-#[cfg(test)]
-mod tests;

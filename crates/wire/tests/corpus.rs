@@ -4,6 +4,8 @@
 mod headers_block;
 #[path = "../../../fuzz/src/native_frames.rs"]
 mod native_frames;
+#[path = "../../../fuzz/src/rmr_messages.rs"]
+mod rmr_messages;
 
 use std::fs;
 use std::path::Path;
@@ -33,4 +35,9 @@ fn native_frames() {
 #[test]
 fn headers_block() {
     replay("headers_block", headers_block::run);
+}
+
+#[test]
+fn rmr_messages() {
+    replay("rmr_messages", rmr_messages::run);
 }
