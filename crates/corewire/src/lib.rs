@@ -45,3 +45,8 @@ pub mod blocking {
     pub use corewire_message::blocking::{CallStream, Caller, Channel};
     pub use corewire_transport::blocking::Client;
 }
+
+/// The inline mesh: the same calls, with discovery, balancing and protection in front of them.
+pub mod mesh {
+    pub use corewire_mesh::*;
+}

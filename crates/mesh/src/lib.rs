@@ -10,5 +10,17 @@
 
 #![forbid(unsafe_code)]
 
+mod channel;
 pub mod config;
+pub mod observe;
 pub mod policy;
+
+pub use channel::{
+    ClusterState, Discovery, EndpointState, LineState, Mesh, MeshChannel, MeshOptions, MeshState,
+    TRANSPORT_VARIABLE, TargetSummary,
+};
+
+/// The same for threads that wait.
+pub mod blocking {
+    pub use crate::channel::blocking::MeshChannel;
+}

@@ -188,6 +188,10 @@ impl Shared {
         self.wake_if_asleep(inbox);
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
     pub(crate) fn new_channel(&self) -> usize {
         let mut inbox = self.lock();
         if let Some(channel) = inbox.free_channels.pop() {
@@ -250,6 +254,12 @@ impl LoopHandle {
         watcher: Arc<dyn ConnectionWatcher>,
     ) -> super::Client {
         super::Client::new(Arc::clone(&self.0), endpoint, options, Some(watcher))
+    }
+
+    /// Whether the loop has ended: nothing will be done any more.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.0.is_closed()
     }
 
     /// Completes at `deadline`, within microseconds of it when the loop is not busy. Completes early

@@ -88,7 +88,8 @@ enum Method {
         way: Way,
     },
     First(Vec<u32>),
-    Ring(Arc<Ring>),
+    /// A ring, and who on it gets traffic, by number.
+    Ring(Arc<Ring>, Box<[bool]>),
 }
 
 /// How an endpoint is picked among those of a locality.
@@ -122,6 +123,16 @@ pub struct Settings {
 }
 
 impl Balancer {
+    /// A balancer of nobody.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            groups: Vec::new(),
+            split: Weighted::default(),
+            by_hash: false,
+        }
+    }
+
     /// A balancer of these endpoints, which are called by their places in `hosts`. Rings of the
     /// `previous` one are used again when nothing changed for them.
     pub fn new(
@@ -225,7 +236,8 @@ impl Group {
                 let ring = before
                     .filter(|ring| ring.is_of(&members, min_size, max_size))
                     .unwrap_or_else(|| Arc::new(Ring::new(members, min_size, max_size)));
-                let method = Method::Ring(ring);
+                let gets = |host: &Host<'_>| gets_traffic(host.state, share.members);
+                let method = Method::Ring(ring, hosts.iter().map(gets).collect());
                 return Self { priority, method };
             }
             LbPolicy::PickFirst => {
@@ -285,9 +297,10 @@ impl Group {
     fn pick(&self, hash: Option<u64>, random: &mut impl Random, hosts: &impl Hosts) -> Option<u32> {
         match &self.method {
             Method::First(order) => order.iter().copied().find(|host| hosts.usable(*host)),
-            Method::Ring(ring) => {
+            Method::Ring(ring, gets) => {
                 let hash = hash.unwrap_or_else(|| random.next());
-                ring.pick(hash, |host| hosts.usable(host))
+                let gets = |host: u32| gets.get(host as usize).is_some_and(|gets| *gets);
+                ring.pick(hash, |host| gets(host) && hosts.usable(host))
             }
             Method::Within {
                 localities,
@@ -330,7 +343,7 @@ fn ring_members<'a>(hosts: impl Iterator<Item = (u32, &'a Host<'a>)> + Clone) ->
 impl Balancer {
     fn ring(&self, priority: u32) -> Option<Arc<Ring>> {
         self.groups.iter().find_map(|group| match &group.method {
-            Method::Ring(ring) if group.priority == priority => Some(Arc::clone(ring)),
+            Method::Ring(ring, _) if group.priority == priority => Some(Arc::clone(ring)),
             _ => None,
         })
     }

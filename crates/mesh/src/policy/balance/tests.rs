@@ -188,9 +188,7 @@ fn the_second_priority_helps_when_the_first_is_ill_and_takes_over_when_it_is_gon
         let picked = counts(&balancer(lb, &hosts), &Fake::default(), 20, 10_000);
         let first: u32 = picked[..10].iter().sum();
         assert!(first.abs_diff(7000) < 300, "{lb:?}: {first}");
-        if lb != RING {
-            assert_eq!(picked[..5].iter().sum::<u32>(), 0, "{lb:?}");
-        }
+        assert_eq!(picked[..5].iter().sum::<u32>(), 0, "{lb:?}");
     }
     // All of the first priority lost at once, before a new balancer is made.
     let gone: Vec<u32> = (0..10).collect();

@@ -1,0 +1,127 @@
+//! One endpoint of a cluster: its connections and what is known of it. Lives as long as it is in
+//! the plan or a call to it is under way.
+
+use super::line::Line;
+use crate::observe::Counters;
+use crate::policy::balance::latency::PeakEwma;
+use crate::policy::protect::backoff::ConnectBackoff;
+use crate::policy::protect::circuit_breaker::Gauge;
+use crate::policy::protect::outlier::Record;
+use crate::policy::random::Random;
+use crate::policy::timeline::{Timeline, nanos_of};
+use corewire_transport::{Client, ClientOptions, Endpoint as Place, blocking};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+pub(crate) struct Endpoint {
+    /// Its address as text, by which it is known.
+    pub(crate) key: Box<str>,
+    pub(crate) place: Place,
+    options: ClientOptions,
+    lines: Box<[Arc<Line>]>,
+    thread_line: OnceLock<ThreadLine>,
+    pub(crate) in_flight: Gauge,
+    pub(crate) record: Record,
+    pub(crate) latency: PeakEwma,
+    pub(crate) counters: Counters,
+    timeline: Timeline,
+}
+
+impl Endpoint {
+    pub(crate) fn new(
+        key: Box<str>,
+        place: Place,
+        options: ClientOptions,
+        lines: Box<[Arc<Line>]>,
+        timeline: Timeline,
+    ) -> Self {
+        Self {
+            key,
+            place,
+            options,
+            lines,
+            thread_line: OnceLock::new(),
+            in_flight: Gauge::default(),
+            record: Record::new(timeline),
+            latency: PeakEwma::new(timeline),
+            counters: Counters::default(),
+            timeline,
+        }
+    }
+
+    pub(crate) fn line(&self, index: usize) -> Option<&Line> {
+        self.lines.get(index).map(|line| &**line)
+    }
+
+    /// The client that this loop drives.
+    pub(crate) fn client(&self, index: usize) -> Option<&Client> {
+        self.line(index)
+            .map(|line| line.client(&self.place, &self.options))
+    }
+
+    pub(crate) fn tend(&self, index: usize, now: Instant) -> Option<Instant> {
+        self.line(index)?.tend(now, &self.place, &self.options)
+    }
+
+    pub(crate) fn thread_line(&self) -> &ThreadLine {
+        self.thread_line.get_or_init(|| ThreadLine {
+            client: blocking::Client::new(self.place.clone(), self.options.clone()),
+            not_before: AtomicU64::new(0),
+            failures: Mutex::default(),
+        })
+    }
+
+    /// Whether a thread may try to connect to it.
+    pub(crate) fn is_open_to_threads(&self, now: Instant) -> bool {
+        self.thread_line
+            .get()
+            .is_none_or(|line| line.not_before.load(Ordering::Relaxed) <= self.timeline.nanos(now))
+    }
+
+    /// A thread could not connect to it.
+    pub(crate) fn thread_failed(&self, now: Instant, why: &str, random: &mut impl Random) {
+        let line = self.thread_line();
+        let mut failures = line.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = failures.backoff.failed(random);
+        why.clone_into(&mut failures.why);
+        let until = self.timeline.nanos(now).saturating_add(nanos_of(wait));
+        line.not_before.store(until, Ordering::Relaxed);
+    }
+
+    /// A thread was answered by it.
+    pub(crate) fn thread_succeeded(&self) {
+        let line = self.thread_line();
+        if line.not_before.swap(0, Ordering::Relaxed) != 0 {
+            let mut failures = line.failures.lock().unwrap_or_else(PoisonError::into_inner);
+            failures.backoff.succeeded();
+        }
+    }
+
+    /// Why it cannot be connected to, as far as known.
+    pub(crate) fn why_not(&self, index: Option<usize>) -> String {
+        match index {
+            Some(index) => self
+                .line(index)
+                .map_or_else(String::new, |line| line.state().1),
+            None => {
+                let line = self.thread_line();
+                let failures = line.failures.lock().unwrap_or_else(PoisonError::into_inner);
+                failures.why.clone()
+            }
+        }
+    }
+}
+
+/// The connection that threads drive themselves.
+pub(crate) struct ThreadLine {
+    pub(crate) client: blocking::Client,
+    not_before: AtomicU64,
+    failures: Mutex<Failures>,
+}
+
+#[derive(Default)]
+struct Failures {
+    backoff: ConnectBackoff,
+    why: String,
+}

@@ -1,0 +1,148 @@
+//! The keeper: one thread a mesh that does what no call should wait for: makes plans from new
+//! snapshots, connects, ejects and readmits endpoints, makes balancers anew.
+
+use super::chance::{ThreadRandom, clock};
+use super::shared::Shared;
+use super::unit::{Standing, Unit};
+use crate::observe::counters::add;
+use crate::policy::protect::outlier;
+use crate::policy::timeline::nanos_of;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// For so many endpoints the keeper rests a millisecond between two rounds, so that a large mesh in
+/// which much changes does not take a core.
+const ENDPOINTS_A_MILLI: usize = 500;
+
+/// At least this often it looks around, rung or not.
+const ROUND: Duration = Duration::from_secs(5);
+
+pub(super) fn start(shared: &Arc<Shared>) -> io::Result<()> {
+    let (weak, signal) = (Arc::downgrade(shared), Arc::clone(&shared.signal));
+    let keep = move || {
+        let mut due = None;
+        while !signal.is_stopped() {
+            signal.wait(due, clock);
+            let Some(shared) = Weak::upgrade(&weak) else {
+                return;
+            };
+            let (next, endpoints) = shared.tend(clock());
+            due = next;
+            // May be the last: its drop must not find this thread waiting for itself.
+            drop(shared);
+            let rest = endpoints / ENDPOINTS_A_MILLI;
+            if rest > 0 && !signal.is_stopped() {
+                std::thread::sleep(Duration::from_millis(rest as u64));
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("corewire-mesh".into())
+        .spawn(keep)
+        .map(drop)
+}
+
+impl Shared {
+    /// One round; gives when the next is due and how many endpoints there are.
+    fn tend(&self, now: Instant) -> (Option<Instant>, usize) {
+        self.refresh();
+        let units: Vec<_> = self.registry().units.values().map(Arc::clone).collect();
+        let (mut due, mut endpoints) = (now + ROUND, 0);
+        for unit in units {
+            if matches!(unit.standing, Standing::Ready) {
+                endpoints += unit.slots.len();
+                due = due.min(self.tend_unit(&unit, now));
+            }
+        }
+        self.waiters.wake_all();
+        (Some(due), endpoints)
+    }
+
+    fn tend_unit(&self, unit: &Unit, now: Instant) -> Instant {
+        let mut due = now + ROUND;
+        for index in self.wanted_loops() {
+            due = due.min(connect(unit, index, now));
+        }
+        due = due.min(judge(unit, self, now));
+        unit.rebalance(now, self, &mut ThreadRandom);
+        due
+    }
+}
+
+/// Connects a loop to the endpoints of a cluster, as far as its circuit limit lets.
+fn connect(unit: &Unit, index: usize, now: Instant) -> Instant {
+    let lines = || {
+        unit.slots
+            .iter()
+            .filter_map(|slot| slot.endpoint.line(index))
+    };
+    let most = unit.config.circuit.max_connections as usize;
+    let mut connections = lines()
+        .filter(|line| line.is_connected_or_connecting())
+        .count();
+    let mut due = now + ROUND;
+    for slot in &unit.slots {
+        let has_one = slot
+            .endpoint
+            .line(index)
+            .is_none_or(|line| line.is_connected_or_connecting());
+        if has_one || connections >= most {
+            continue;
+        }
+        match slot.endpoint.tend(index, now) {
+            Some(at) => due = due.min(at),
+            None => connections += 1,
+        }
+    }
+    due
+}
+
+/// Judges rates when it is time to, and uses ejected endpoints again.
+fn judge(unit: &Unit, shared: &Shared, now: Instant) -> Instant {
+    let records: Vec<_> = unit
+        .slots
+        .iter()
+        .map(|slot| &slot.endpoint.record)
+        .collect();
+    let Some(policy) = &unit.config.outlier else {
+        for record in records {
+            record.pardon();
+        }
+        return now + ROUND;
+    };
+    let live = &unit.live;
+    let (at, interval) = (shared.timeline.nanos(now), outlier::interval(policy));
+    let next = live.next_sweep.load(Ordering::Relaxed);
+    let swept = if next == 0 {
+        // The first interval begins.
+        live.next_sweep
+            .store(at.saturating_add(nanos_of(interval)), Ordering::Relaxed);
+        outlier::Swept::default()
+    } else if at >= next {
+        live.next_sweep
+            .store(at.saturating_add(nanos_of(interval)), Ordering::Relaxed);
+        outlier::sweep(policy, &records, now, &mut ThreadRandom)
+    } else {
+        outlier::Swept {
+            readmitted: outlier::readmit(&records, now),
+            ..outlier::Swept::default()
+        }
+    };
+    swept
+        .ejected
+        .iter()
+        .for_each(|_| add(&live.counters.ejections));
+    swept
+        .readmitted
+        .iter()
+        .for_each(|_| add(&live.counters.readmissions));
+    let sweep = shared
+        .timeline
+        .instant(live.next_sweep.load(Ordering::Relaxed));
+    match outlier::next_readmission(records) {
+        Some(readmission) => sweep.min(readmission),
+        None => sweep,
+    }
+}

@@ -1,0 +1,387 @@
+//! A cluster as calls use it: its endpoints, who of them is picked, and what is under way.
+
+use super::endpoint::Endpoint;
+use super::line::Line;
+use super::shared::Shared;
+use crate::config::{self, Address, ClusterEntry, Health, Resolution, Transport};
+use crate::observe::Counts;
+use crate::observe::counters::ClusterCounters;
+use crate::policy::balance::{Balancer, Host, HostState, Settings};
+use crate::policy::protect::circuit_breaker::{Breaker, Gauge};
+use crate::policy::random::Random;
+use arc_swap::ArcSwap;
+use corewire_transport::Protocol;
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Which cluster, and whether a route chose another transport for it than it says itself.
+pub(crate) type UnitKey = (Arc<str>, Option<Transport>);
+
+/// A cluster as it is in one plan. What calls change lives on in the next.
+pub(crate) struct Unit {
+    pub(crate) name: Arc<str>,
+    pub(crate) route_transport: Option<Transport>,
+    pub(crate) standing: Standing,
+    pub(crate) config: Arc<config::Cluster>,
+    pub(crate) endpoints: Arc<config::Endpoints>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) balancer: ArcSwap<Balancer>,
+    states: Mutex<Vec<HostState>>,
+    pub(crate) live: Arc<Live>,
+    /// Endpoints that cannot be spoken to as asked, and why.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Whether requests can be sent to a cluster at all.
+#[derive(Clone, Debug)]
+pub(crate) enum Standing {
+    Ready,
+    Pending,
+    Missing(Arc<str>),
+    /// It is there, but asks for what is not built.
+    Refused(Arc<str>),
+}
+
+/// What lives on when the plan changes.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) breaker: Breaker,
+    pub(crate) counters: ClusterCounters,
+    /// Of endpoints that are gone.
+    pub(crate) retired: Mutex<Counts>,
+    /// When rates are judged next.
+    pub(crate) next_sweep: AtomicU64,
+    pub(crate) faults: Gauge,
+}
+
+/// An endpoint's place in a plan.
+pub(crate) struct Slot {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) weight: u32,
+    priority: u32,
+    locality: u32,
+    locality_weight: u32,
+    pub(crate) health: Health,
+}
+
+/// Who drives the connection that a pick is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Loop(usize),
+    Thread,
+}
+
+impl Unit {
+    /// The unit for what is known of a cluster; keeps what the `previous` one had of it.
+    pub(crate) fn new(
+        shared: &Shared,
+        (name, route_transport): UnitKey,
+        entry: Option<&ClusterEntry>,
+        previous: Option<&Self>,
+        random: &mut impl Random,
+    ) -> Self {
+        let standing = standing(entry, route_transport);
+        let config = entry.and_then(|entry| entry.cluster.ready()).cloned();
+        let config = config.unwrap_or_else(|| Arc::new(config::Cluster::new(Arc::clone(&name))));
+        let endpoints = entry.and_then(|entry| entry.endpoints.ready()).cloned();
+        let endpoints = endpoints.unwrap_or_default();
+        let live = previous.map_or_else(Arc::default, |unit| Arc::clone(&unit.live));
+        let mut unit = Self {
+            name,
+            route_transport,
+            standing,
+            config,
+            endpoints,
+            slots: Vec::new(),
+            balancer: ArcSwap::from_pointee(Balancer::empty()),
+            states: Mutex::default(),
+            live,
+            left_out: Vec::new(),
+        };
+        unit.fill(shared, previous);
+        unit.rebalance(Instant::now(), shared, random);
+        unit
+    }
+
+    /// Whether it is what a unit for this would be.
+    pub(crate) fn is_of(&self, entry: Option<&ClusterEntry>) -> bool {
+        let same_standing = match (&self.standing, standing(entry, self.route_transport)) {
+            (Standing::Ready, Standing::Ready) | (Standing::Pending, Standing::Pending) => true,
+            (Standing::Missing(a), Standing::Missing(b))
+            | (Standing::Refused(a), Standing::Refused(b)) => *a == b,
+            _ => false,
+        };
+        let config = entry.and_then(|entry| entry.cluster.ready());
+        let endpoints = entry.and_then(|entry| entry.endpoints.ready());
+        same_standing
+            && config.is_none_or(|config| Arc::ptr_eq(config, &self.config))
+            && endpoints.is_none_or(|endpoints| Arc::ptr_eq(endpoints, &self.endpoints))
+    }
+
+    fn fill(&mut self, shared: &Shared, previous: Option<&Self>) {
+        if !matches!(self.standing, Standing::Ready) {
+            return;
+        }
+        let mut known: HashMap<(&str, Protocol), &Slot> = HashMap::new();
+        if let Some(previous) = previous
+            // Their connections were made with the settings of then.
+            && previous.config.connect_timeout == self.config.connect_timeout
+        {
+            let slots = previous.slots.iter();
+            known.extend(slots.map(|slot| (slot.endpoint.name(), slot)));
+        }
+        let endpoints = Arc::clone(&self.endpoints);
+        for (number, locality) in endpoints.localities.iter().enumerate() {
+            for info in &locality.endpoints {
+                let protocol = match self.protocol_of(shared, info) {
+                    Ok(protocol) => protocol,
+                    Err(why) => {
+                        self.left_out.push(why);
+                        continue;
+                    }
+                };
+                let key = key_of(&info.address);
+                let endpoint = match known.get(&(&*key, protocol)) {
+                    Some(slot) => Arc::clone(&slot.endpoint),
+                    None => shared.new_endpoint(key.into(), protocol, info, &self.config),
+                };
+                self.slots.push(Slot {
+                    endpoint,
+                    weight: info.weight,
+                    priority: locality.priority,
+                    locality: u32::try_from(number).unwrap_or(u32::MAX),
+                    locality_weight: locality.weight,
+                    health: info.health,
+                });
+            }
+        }
+        // The most preferred first, whatever order they came in.
+        self.slots.sort_by_key(|slot| slot.priority);
+        if let Some(previous) = previous {
+            self.retire(previous);
+        }
+    }
+
+    /// Keeps the counts of endpoints that are gone.
+    fn retire(&self, previous: &Self) {
+        let mut retired = self
+            .live
+            .retired
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for slot in &previous.slots {
+            let stays = |now: &Slot| Arc::ptr_eq(&now.endpoint, &slot.endpoint);
+            if previous.slots.len() > 64 && self.slots.len() > 64 {
+                // Rather than comparing all with all: it is in use here as well.
+                if Arc::strong_count(&slot.endpoint) > 1 {
+                    continue;
+                }
+            } else if self.slots.iter().any(stays) {
+                continue;
+            }
+            retired.add(&slot.endpoint.counters.counts());
+        }
+    }
+
+    /// Route, cluster, endpoint, the process's setting, REST: the first that says something.
+    fn protocol_of(
+        &self,
+        shared: &Shared,
+        info: &config::EndpointInfo,
+    ) -> Result<Protocol, String> {
+        let asked = self
+            .route_transport
+            .or(self.config.transport)
+            .or(info.transport)
+            .or(shared.options.transport)
+            .unwrap_or(Transport::Rest);
+        protocol(asked).ok_or_else(|| format!("{}: {}", key_of(&info.address), not_built(asked)))
+    }
+
+    /// Makes a new balancer if endpoints changed how they are; says whether it did.
+    pub(crate) fn rebalance(
+        &self,
+        now: Instant,
+        shared: &Shared,
+        random: &mut impl Random,
+    ) -> bool {
+        let states: Vec<_> = self
+            .slots
+            .iter()
+            .map(|slot| slot.state(now, shared))
+            .collect();
+        let mut before = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        if *before == states && !states.is_empty() {
+            return false;
+        }
+        let hosts: Vec<_> = self
+            .slots
+            .iter()
+            .zip(&states)
+            .map(|(slot, state)| Host {
+                key: &slot.endpoint.key,
+                weight: slot.weight,
+                priority: slot.priority,
+                locality: slot.locality,
+                locality_weight: slot.locality_weight,
+                state: *state,
+            })
+            .collect();
+        let settings = Settings {
+            lb: self.config.lb,
+            overprovisioning: self.endpoints.overprovisioning,
+            panic_threshold: self.config.panic_threshold,
+        };
+        let previous = self.balancer.load_full();
+        let balancer = Balancer::new(settings, &hosts, Some(&previous), random);
+        self.balancer.store(Arc::new(balancer));
+        *before = states;
+        true
+    }
+
+    /// Whether some endpoint may yet be connected, so that waiting is worth it.
+    pub(crate) fn has_prospects(&self, side: Side, now: Instant) -> bool {
+        let takes = |slot: &&Slot| slot.health.takes_requests() || self.config.panic_threshold > 0;
+        let mut slots = self.slots.iter().filter(takes);
+        slots.any(|slot| match side {
+            Side::Loop(index) => {
+                let line = slot.endpoint.line(index);
+                line.is_some_and(|line| !line.has_failed() && slot.health != Health::Draining)
+            }
+            Side::Thread => slot.endpoint.is_open_to_threads(now),
+        })
+    }
+
+    /// Why nothing can be sent, for people.
+    pub(crate) fn why_nobody(&self, side: Side) -> String {
+        let index = match side {
+            Side::Loop(index) => Some(index),
+            Side::Thread => None,
+        };
+        let name = &self.name;
+        let Some(first) = self.slots.first() else {
+            return match self.left_out.first() {
+                Some(why) => format!("cluster {name} has no endpoint that can be used: {why}"),
+                None => format!("cluster {name} has no endpoints"),
+            };
+        };
+        // One of those that were tried says more than one that was not.
+        let told = self.slots.iter().take(64).find_map(|slot| {
+            let why = slot.endpoint.why_not(index);
+            (!why.is_empty()).then(|| (&slot.endpoint.key, why))
+        });
+        let count = self.slots.len();
+        match told {
+            Some((key, why)) => format!(
+                "none of the {count} endpoints of cluster {name} can be used; {key} last said: {why}"
+            ),
+            None => format!(
+                "none of the {count} endpoints of cluster {name} takes requests, {} for one",
+                first.endpoint.key
+            ),
+        }
+    }
+}
+
+impl Slot {
+    fn state(&self, now: Instant, shared: &Shared) -> HostState {
+        match self.health {
+            Health::Draining => return HostState::Draining,
+            Health::Unhealthy => return HostState::Ill,
+            _ => {}
+        }
+        if self.endpoint.record.is_ejected() || !self.is_reachable(now, shared) {
+            return HostState::Ill;
+        }
+        match self.health {
+            Health::Degraded => HostState::Degraded,
+            _ => HostState::Healthy,
+        }
+    }
+
+    /// Unless every loop that wants it has failed to connect to it.
+    fn is_reachable(&self, now: Instant, shared: &Shared) -> bool {
+        let mut lines = shared
+            .wanted_loops()
+            .filter_map(|index| self.endpoint.line(index));
+        match lines.next() {
+            None => self.endpoint.is_open_to_threads(now),
+            Some(first) => !first.has_failed() || lines.any(|line| !line.has_failed()),
+        }
+    }
+}
+
+fn standing(entry: Option<&ClusterEntry>, route_transport: Option<Transport>) -> Standing {
+    let Some(entry) = entry else {
+        return Standing::Missing("it is not in the configuration".into());
+    };
+    let cluster = match &entry.cluster {
+        Resolution::Ready(cluster) => cluster,
+        Resolution::Pending => return Standing::Pending,
+        Resolution::Missing(why) => return Standing::Missing(Arc::clone(why)),
+    };
+    if cluster.tls.is_some() {
+        let why =
+            "the control plane demands TLS, which is not built yet; nothing is sent in clear text";
+        return Standing::Refused(why.into());
+    }
+    if let Some(asked) = route_transport.or(cluster.transport)
+        && protocol(asked).is_none()
+    {
+        return Standing::Refused(not_built(asked).into());
+    }
+    match &entry.endpoints {
+        Resolution::Ready(_) => Standing::Ready,
+        Resolution::Pending => Standing::Pending,
+        Resolution::Missing(why) => Standing::Missing(Arc::clone(why)),
+    }
+}
+
+fn protocol(transport: Transport) -> Option<Protocol> {
+    match transport {
+        Transport::Rest => Some(Protocol::Rest),
+        Transport::Grpc => Some(Protocol::Grpc),
+        Transport::Native => Some(Protocol::Native),
+        _ => None,
+    }
+}
+
+fn not_built(transport: Transport) -> String {
+    match transport {
+        Transport::Shm => "shared memory is not built yet; choose rest, grpc or native".into(),
+        other => format!("the transport {other} is not built; choose rest, grpc or native"),
+    }
+}
+
+pub(crate) fn key_of(address: &Address) -> String {
+    address.to_string()
+}
+
+impl Endpoint {
+    fn name(&self) -> (&str, Protocol) {
+        (&self.key, self.place.protocol())
+    }
+}
+
+impl Shared {
+    fn new_endpoint(
+        &self,
+        key: Box<str>,
+        protocol: Protocol,
+        info: &config::EndpointInfo,
+        cluster: &config::Cluster,
+    ) -> Arc<Endpoint> {
+        let mut options = self.options.client.clone();
+        options.connect_timeout = cluster.connect_timeout;
+        options.call_timeout = self.options.call_timeout;
+        let place = corewire_transport::Endpoint::new(protocol, info.address.clone());
+        let lines = self
+            .loops()
+            .iter()
+            .map(|handle| Line::new(handle.clone(), Arc::clone(&self.signal)));
+        let lines = lines.collect();
+        Arc::new(Endpoint::new(key, place, options, lines, self.timeline))
+    }
+}
