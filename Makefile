@@ -81,8 +81,9 @@ test-rust: setup ## Run the tests of the Rust workspace and of the C headers
 test-peers: peers ## Run the tests of the C++ peers
 	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error -j 4'
 
-test-lab: build peers ## Run every adapter for a moment through the lab, as a user would
+test-lab: build peers ## Run every adapter and path for a moment through the lab, as a user would
 	$(STEP) "every adapter in the lab" $(COREWIRE) lab run guti --profile smoke --out $(TARGET)/smoke-$(NOW)
+	$(STEP) "every path of the mesh" $(COREWIRE) lab run mesh --profile smoke --out $(TARGET)/smoke-mesh-$(NOW)
 
 lint: setup ## Check form, lints, documentation and dependencies
 	$(STEP) "rustfmt" cargo fmt --all --check

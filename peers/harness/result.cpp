@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "harness/histogram_json.hpp"
+
 namespace peers {
 
 namespace {
@@ -14,22 +16,6 @@ void add_optional(JsonObject& object, std::string_view key, const std::optional<
     } else {
         object.add_null(key);
     }
-}
-
-std::string bins_json(const LatencyRecorder& latency) {
-    std::string text = "[";
-    for (const auto count : latency.bins()) text += std::to_string(count) + ",";
-    text.back() = ']';
-    return text;
-}
-
-std::string hdr_json(const HdrHistogram& histogram) {
-    std::string text = "[";
-    for (const auto& [value, count] : histogram.sparse()) {
-        if (text.size() > 1) text += ',';
-        text += '[' + std::to_string(value) + ',' + std::to_string(count) + ']';
-    }
-    return text + "]";
 }
 
 }  // namespace
@@ -69,11 +55,7 @@ JsonObject Result::to_json() const {
         .add("connections", connections)
         .add("payload_bytes", payload_bytes)
         .add("request_bytes_total", requests * payload_bytes * 2)
-        .add("latency_ns", JsonObject()
-                               .add("min", latency.min())
-                               .add("max", latency.max())
-                               .add("mean", latency.mean())
-                               .add("stddev", latency.stddev()))
+        .add("latency_ns", moments_json(latency))
         .add_raw("histogram_50us", bins_json(latency))
         .add_raw("hdr", hdr_json(latency.hdr()));
     if (options.mode == Mode::rate) {

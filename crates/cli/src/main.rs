@@ -20,7 +20,8 @@ Examples:
   corewire lab list                          what can be measured here
   corewire lab run guti --profile smoke      does everything work? under a minute
   corewire lab run guti                      every adapter, six minutes, with a report
-  corewire nf guti                           the GUTI service: native, gRPC and REST on one port")]
+  corewire nf guti                           the GUTI service: native, gRPC and REST on one port
+  corewire control --config FILE             the control plane: registry and xDS server")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -30,6 +31,8 @@ struct Cli {
 enum Command {
     /// Measure message transfers on this machine and report on them
     Lab(corewire_lab::LabArgs),
+    /// Run the control plane: registry of network functions, xDS server
+    Control(corewire_control::ControlArgs),
     /// Run a network function
     Nf(nf::NfArgs),
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Lab(args) => corewire_lab::run(args),
+        Command::Control(args) => corewire_control::run(args),
         Command::Nf(args) => nf::run(args),
     }
 }

@@ -55,6 +55,8 @@ fn generate(proto: &Path, out: &Path) -> bool {
         .out_dir(out)
         .include_file("mod.rs")
         .enable_type_names()
+        // In order, so that equal messages have equal octets: versions are made of those.
+        .btree_map(["."])
         .type_name_domain(["."], "type.googleapis.com")
         .extern_path(".google.protobuf.Any", "crate::Any")
         .compile_fds(descriptors)

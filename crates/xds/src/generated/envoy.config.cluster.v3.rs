@@ -180,8 +180,8 @@ pub struct Cluster {
     pub http2_protocol_options: ::core::option::Option<
         super::super::core::v3::Http2ProtocolOptions,
     >,
-    #[prost(map = "string, message", tag = "36")]
-    pub typed_extension_protocol_options: ::std::collections::HashMap<
+    #[prost(btree_map = "string, message", tag = "36")]
+    pub typed_extension_protocol_options: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         crate::Any,
     >,

@@ -244,8 +244,8 @@ pub struct Node {
     pub cluster: ::prost::alloc::string::String,
     #[prost(message, optional, tag = "3")]
     pub metadata: ::core::option::Option<::prost_types::Struct>,
-    #[prost(map = "string, bytes", tag = "12")]
-    pub dynamic_parameters: ::std::collections::HashMap<
+    #[prost(btree_map = "string, bytes", tag = "12")]
+    pub dynamic_parameters: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::vec::Vec<u8>,
     >,
@@ -284,13 +284,13 @@ impl ::prost::Name for Node {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Metadata {
-    #[prost(map = "string, message", tag = "1")]
-    pub filter_metadata: ::std::collections::HashMap<
+    #[prost(btree_map = "string, message", tag = "1")]
+    pub filter_metadata: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost_types::Struct,
     >,
-    #[prost(map = "string, message", tag = "2")]
-    pub typed_filter_metadata: ::std::collections::HashMap<
+    #[prost(btree_map = "string, message", tag = "2")]
+    pub typed_filter_metadata: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         crate::Any,
     >,

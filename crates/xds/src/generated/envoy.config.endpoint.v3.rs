@@ -151,8 +151,8 @@ pub struct ClusterLoadAssignment {
     pub cluster_name: ::prost::alloc::string::String,
     #[prost(message, repeated, tag = "2")]
     pub endpoints: ::prost::alloc::vec::Vec<LocalityLbEndpoints>,
-    #[prost(map = "string, message", tag = "5")]
-    pub named_endpoints: ::std::collections::HashMap<
+    #[prost(btree_map = "string, message", tag = "5")]
+    pub named_endpoints: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         Endpoint,
     >,

@@ -33,8 +33,8 @@ pub struct VirtualHost {
     >,
     #[prost(bytes = "vec", optional, tag = "8")]
     pub cors: ::core::option::Option<::prost::alloc::vec::Vec<u8>>,
-    #[prost(map = "string, message", tag = "15")]
-    pub typed_per_filter_config: ::std::collections::HashMap<
+    #[prost(btree_map = "string, message", tag = "15")]
+    pub typed_per_filter_config: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         crate::Any,
     >,
@@ -136,8 +136,8 @@ pub struct Route {
     pub metadata: ::core::option::Option<super::super::core::v3::Metadata>,
     #[prost(message, optional, tag = "5")]
     pub decorator: ::core::option::Option<Decorator>,
-    #[prost(map = "string, message", tag = "13")]
-    pub typed_per_filter_config: ::std::collections::HashMap<
+    #[prost(btree_map = "string, message", tag = "13")]
+    pub typed_per_filter_config: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         crate::Any,
     >,
@@ -235,8 +235,8 @@ pub mod weighted_cluster {
         pub response_headers_to_remove: ::prost::alloc::vec::Vec<
             ::prost::alloc::string::String,
         >,
-        #[prost(map = "string, message", tag = "10")]
-        pub typed_per_filter_config: ::std::collections::HashMap<
+        #[prost(btree_map = "string, message", tag = "10")]
+        pub typed_per_filter_config: ::prost::alloc::collections::BTreeMap<
             ::prost::alloc::string::String,
             crate::Any,
         >,
@@ -1063,8 +1063,8 @@ pub struct RouteConfiguration {
     pub ignore_port_in_host_matching: bool,
     #[prost(bool, tag = "15")]
     pub ignore_path_parameters_in_path_matching: bool,
-    #[prost(map = "string, message", tag = "16")]
-    pub typed_per_filter_config: ::std::collections::HashMap<
+    #[prost(btree_map = "string, message", tag = "16")]
+    pub typed_per_filter_config: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         crate::Any,
     >,

@@ -96,8 +96,8 @@ pub struct DeltaDiscoveryRequest {
     pub resource_locators_unsubscribe: ::prost::alloc::vec::Vec<
         ::prost::alloc::vec::Vec<u8>,
     >,
-    #[prost(map = "string, string", tag = "5")]
-    pub initial_resource_versions: ::std::collections::HashMap<
+    #[prost(btree_map = "string, string", tag = "5")]
+    pub initial_resource_versions: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,

@@ -1,0 +1,475 @@
+//! A running control plane: the server, and the thread that makes what it serves.
+
+use crate::catalog::Catalog;
+use crate::config::{Config, Faults, MAX_CONFIG_OCTETS};
+use crate::hub::Hub;
+use crate::log::Log;
+use crate::registry::Registry;
+use crate::service::ControlService;
+use crate::store::{Kept, Store};
+use crate::watch::{FileWatch, LOOK_EVERY};
+use corewire_transport::{Address, Server, ServerOptions, parse_address};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Where a control plane listens when nobody says.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:18000";
+
+/// What a control plane is started with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ControlOptions {
+    /// The configuration file; it is read again when it changes.
+    pub config: PathBuf,
+    /// Where to listen; empty: as the file says.
+    pub listen: Vec<String>,
+    /// The folder for what must outlive a restart; `None`: as the file says.
+    pub state: Option<PathBuf>,
+    /// Event loops, one thread each. Default 1: its work is little and bursty.
+    pub loops: usize,
+    /// Where lines about refusals and reloads go. Default: standard error.
+    pub log: Log,
+}
+
+impl ControlOptions {
+    /// The defaults, with this configuration file.
+    pub fn new(config: impl Into<PathBuf>) -> Self {
+        Self {
+            config: config.into(),
+            listen: Vec::new(),
+            state: None,
+            loops: 1,
+            log: Log::to_stderr(),
+        }
+    }
+}
+
+/// Why a control plane does not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartFault {
+    /// The configuration file cannot be read.
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The configuration file is wrong.
+    Config {
+        /// The file.
+        file: PathBuf,
+        /// All that is wrong.
+        faults: Faults,
+    },
+    /// The state of before cannot be used.
+    State(String),
+    /// An address cannot be listened at, or a thread not started.
+    Io(io::Error),
+}
+
+impl fmt::Display for StartFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { file, .. } => {
+                write!(f, "{} cannot be read", file.display())
+            }
+            Self::Config { file, faults } => {
+                let count = faults.iter().len();
+                let fault = if count == 1 { "fault" } else { "faults" };
+                write!(f, "{} has {count} {fault}:", file.display())?;
+                for fault in faults.iter() {
+                    write!(f, "\n  {fault}")?;
+                }
+                Ok(())
+            }
+            Self::State(reason) => f.write_str(reason),
+            Self::Io(_) => f.write_str("the control plane cannot start"),
+        }
+    }
+}
+
+impl std::error::Error for StartFault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreadable { error, .. } | Self::Io(error) => Some(error),
+            Self::Config { .. } | Self::State(_) => None,
+        }
+    }
+}
+
+/// Reads and checks a configuration file.
+///
+/// # Errors
+/// When it cannot be read, or what is wrong with it, all of it.
+pub fn read_config(file: &Path) -> Result<Config, StartFault> {
+    let text = read_text(file)?;
+    Config::parse(&text).map_err(|faults| StartFault::Config {
+        file: file.to_owned(),
+        faults,
+    })
+}
+
+fn read_text(file: &Path) -> Result<String, StartFault> {
+    let unreadable = |error| StartFault::Unreadable {
+        file: file.to_owned(),
+        error,
+    };
+    let mut text = String::new();
+    // One octet more than may be, so that longer ones are noticed without being read.
+    let most = MAX_CONFIG_OCTETS as u64 + 1;
+    let opened = std::fs::File::open(file).map_err(unreadable)?;
+    opened
+        .take(most)
+        .read_to_string(&mut text)
+        .map_err(unreadable)?;
+    Ok(text)
+}
+
+/// A running control plane. Dropping it ends it.
+#[derive(Debug)]
+pub struct Control {
+    server: Option<Server>,
+    addresses: Vec<Address>,
+    handle: ReloadHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Tells a control plane to read its file again.
+#[derive(Clone)]
+pub struct ReloadHandle {
+    hub: Arc<Hub>,
+    asked: Arc<AtomicBool>,
+}
+
+impl ReloadHandle {
+    /// Reads the file again, soon.
+    pub fn reload(&self) {
+        self.asked.store(true, Ordering::Release);
+        self.hub.control_wake().wake();
+    }
+}
+
+impl fmt::Debug for ReloadHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReloadHandle")
+    }
+}
+
+impl Control {
+    /// Reads the configuration and the state of before, and serves.
+    ///
+    /// # Errors
+    /// When the file or the state cannot be used or an address cannot be listened at.
+    pub fn start(options: ControlOptions) -> Result<Self, StartFault> {
+        let config = Arc::new(read_config(&options.config)?);
+        let listen = addresses(&options, &config)?;
+        let state = options.state.clone().or_else(|| {
+            // Written relative to the file it stands in.
+            let folder = options.config.parent().unwrap_or_else(|| Path::new(""));
+            config.state.as_ref().map(|state| folder.join(state))
+        });
+        let (store, kept) = match &state {
+            None => (None, Kept::default()),
+            Some(folder) => {
+                let opened = Store::open(folder);
+                let (store, kept) = opened.map_err(|fault| StartFault::State(fault.to_string()))?;
+                (Some(store), kept)
+            }
+        };
+        if kept.unreadable > 0 {
+            let text = "instances of the state could not be read and are passed over";
+            options.log.line(&format!("{} {text}", kept.unreadable));
+        }
+        let now = Instant::now();
+        let mut registry = Registry::new(config.registry.clone(), config.limits.instances);
+        registry.restore(now, kept.instances);
+        let mut catalog = Catalog::new(kept.generation);
+        catalog.set_config(now, Arc::clone(&config), &registry);
+        let file = options.config.display().to_string();
+        let hub = Arc::new(Hub::new(catalog, registry, file).map_err(StartFault::Io)?);
+        let service = Arc::new(ControlService {
+            hub: Arc::clone(&hub),
+            log: options.log.clone(),
+        });
+        let mut server_options = ServerOptions::default();
+        server_options.loops = options.loops.max(1);
+        let server = Server::start(&listen, service, server_options).map_err(StartFault::Io)?;
+        let asked = Arc::new(AtomicBool::new(false));
+        let mut thread = ControlThread {
+            watch: FileWatch::new(&options.config),
+            file: options.config,
+            text: String::new(),
+            hub: Arc::clone(&hub),
+            store,
+            log: options.log,
+            asked: Arc::clone(&asked),
+            served: now,
+            waits: false,
+            listens: config.listen.clone(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("corewire-control".into())
+            .spawn(move || thread.run())
+            .map_err(StartFault::Io)?;
+        Ok(Self {
+            addresses: server.addresses().to_vec(),
+            server: Some(server),
+            handle: ReloadHandle { hub, asked },
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens, each with its port.
+    #[must_use]
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// A way to tell it to read its file again, for signal handlers.
+    #[must_use]
+    pub fn reload_handle(&self) -> ReloadHandle {
+        self.handle.clone()
+    }
+
+    /// Tells xDS clients to connect again, finishes the calls in flight, and ends; what is left
+    /// after `within` is cut.
+    ///
+    /// # Errors
+    /// What the server ended with.
+    pub fn drain(mut self, within: Duration) -> io::Result<()> {
+        self.handle.hub.close();
+        let server = self.server.take();
+        let ended = server.map_or(Ok(()), |server| server.drain(within));
+        self.join();
+        ended
+    }
+
+    fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.handle.hub.close();
+        self.server = None;
+        self.join();
+    }
+}
+
+fn addresses(options: &ControlOptions, config: &Config) -> Result<Vec<Address>, StartFault> {
+    let texts: Vec<&str> = match (&options.listen[..], &config.listen[..]) {
+        ([], []) => vec![DEFAULT_LISTEN],
+        ([], listen) | (listen, _) => listen.iter().map(String::as_str).collect(),
+    };
+    let parse = |text: &&str| {
+        parse_address(text)
+            .map_err(|fault| StartFault::Io(io::Error::new(io::ErrorKind::InvalidInput, fault)))
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// Makes what is served: takes reloads, changes of the registry and the end of leases.
+struct ControlThread {
+    hub: Arc<Hub>,
+    file: PathBuf,
+    watch: FileWatch,
+    /// The text that was last read, so that a touch is no reload.
+    text: String,
+    store: Option<Store>,
+    log: Log,
+    asked: Arc<AtomicBool>,
+    /// When a snapshot was last published.
+    served: Instant,
+    /// Changes of the registry wait for the next push.
+    waits: bool,
+    listens: Vec<String>,
+}
+
+impl ControlThread {
+    fn run(&mut self) {
+        // The file may have changed between reading and watching it.
+        self.text = read_text(&self.file).unwrap_or_default();
+        self.hub.control_wake().wake();
+        let mut look = Instant::now() + LOOK_EVERY;
+        while !self.hub.is_closing() {
+            let now = Instant::now();
+            if now >= look {
+                look = now + LOOK_EVERY;
+                if self.watch.looks_changed() {
+                    self.reload(false);
+                }
+            }
+            let next = self.turn(now);
+            let until = next.map_or(look, |next| next.min(look));
+            self.wait(until.saturating_duration_since(Instant::now()));
+        }
+        // What the last calls changed is kept.
+        let mut roll = self.hub.roll();
+        roll.collect();
+        self.keep(std::mem::take(&mut roll.unkept));
+    }
+
+    /// Does what is due; gives the time of the next.
+    fn turn(&mut self, now: Instant) -> Option<Instant> {
+        let lapses = {
+            let mut roll = self.hub.roll();
+            roll.registry.handle_timeout(now);
+            roll.collect();
+            self.waits |= !roll.dirty.is_empty();
+            roll.registry.poll_timeout()
+        };
+        let left = {
+            let mut catalog = self.hub.catalog();
+            let changed = catalog
+                .poll_timeout()
+                .is_some_and(|when| when <= now && catalog.handle_timeout(now));
+            self.waits |= changed;
+            catalog.poll_timeout()
+        };
+        let push = self.served + self.hub.snapshot().limits.push_interval;
+        if self.waits && now >= push {
+            self.push(now);
+        }
+        let push = self.waits.then_some(push);
+        let fired = self.hub.fire(now);
+        [lapses, left, push, fired].into_iter().flatten().min()
+    }
+
+    /// Serves what the registry has become.
+    fn push(&mut self, now: Instant) {
+        let mut catalog = self.hub.catalog();
+        let mut roll = self.hub.roll();
+        let dirty = std::mem::take(&mut roll.dirty);
+        let unkept = std::mem::take(&mut roll.unkept);
+        catalog.refresh(now, &dirty, &roll.registry);
+        drop(roll);
+        let snapshot = catalog.snapshot();
+        drop(catalog);
+        self.hub.publish(snapshot);
+        self.served = now;
+        self.waits = false;
+        self.keep(unkept);
+    }
+
+    fn keep<C>(&self, changes: C)
+    where
+        C: IntoIterator<Item = (Arc<str>, Option<Arc<crate::registry::Instance>>)>,
+    {
+        if let Some(store) = &self.store {
+            store.keep(changes, self.hub.snapshot().generation);
+            let fault = store.fault();
+            let mut report = self.hub.report();
+            if let (Some(fault), None) = (&fault, &report.store_fault) {
+                self.log
+                    .line(&format!("the state cannot be written: {fault}"));
+            }
+            report.store_fault = fault;
+        }
+    }
+
+    /// Waits until something happens, at most so long.
+    fn wait(&mut self, at_most: Duration) {
+        let timeout = Timespec {
+            tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(at_most.subsec_nanos()),
+        };
+        let file = {
+            let wake = self.hub.control_wake().as_fd();
+            let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+            fds.extend(
+                self.watch
+                    .as_fd()
+                    .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)),
+            );
+            // An interrupted wait is one that was shorter.
+            let _interrupted = poll(&mut fds, Some(&timeout));
+            fds.get(1).is_some_and(|file| !file.revents().is_empty())
+        };
+        self.hub.control_wake().clear();
+        if file && self.watch.happened() {
+            self.reload(false);
+        }
+        if self.asked.swap(false, Ordering::AcqRel) {
+            self.reload(true);
+        }
+    }
+
+    /// Reads the file and serves it if it is right; keeps what is served if it is not.
+    fn reload(&mut self, asked: bool) {
+        let text = match read_text(&self.file) {
+            Ok(text) => text,
+            Err(fault) => {
+                let reason = std::error::Error::source(&fault)
+                    .map_or_else(String::new, |error| format!(": {error}"));
+                return self.refuse(vec![format!("{fault}{reason}")]);
+            }
+        };
+        if text == self.text && !asked {
+            return;
+        }
+        let was_something = !self.text.trim().is_empty();
+        self.text = text;
+        if self.text.trim().is_empty() && was_something {
+            let fault = "the file is empty: it is not taken for a wish to serve nothing; write a comment if it is one";
+            return self.refuse(vec![fault.into()]);
+        }
+        match Config::parse(&self.text) {
+            Ok(config) => self.accept(Arc::new(config)),
+            Err(faults) => self.refuse(faults.iter().map(ToString::to_string).collect()),
+        }
+    }
+
+    fn accept(&mut self, config: Arc<Config>) {
+        let now = Instant::now();
+        let mut catalog = self.hub.catalog();
+        let mut roll = self.hub.roll();
+        let limit = config.limits.instances;
+        roll.registry.set_config(config.registry.clone(), limit);
+        roll.config = Arc::clone(&config);
+        roll.collect();
+        roll.dirty.clear();
+        let unkept = std::mem::take(&mut roll.unkept);
+        catalog.set_config(now, Arc::clone(&config), &roll.registry);
+        drop(roll);
+        let snapshot = catalog.snapshot();
+        drop(catalog);
+        self.hub.publish(snapshot);
+        self.served = now;
+        self.waits = false;
+        self.keep(unkept);
+        let mut report = self.hub.report();
+        report.reloads += 1;
+        report.faults.clear();
+        drop(report);
+        self.log.line(&format!("{} is served", self.file.display()));
+        if config.listen != self.listens {
+            self.log
+                .line("listen has changed: it is obeyed at the next start");
+            self.listens.clone_from(&config.listen);
+        }
+    }
+
+    fn refuse(&self, faults: Vec<String>) {
+        let count = faults.len();
+        let file = self.file.display();
+        self.log.line(&format!(
+            "{file} is refused, what was served before stays; {count} fault(s):"
+        ));
+        for fault in &faults {
+            self.log.line(&format!("  {fault}"));
+        }
+        let mut report = self.hub.report();
+        report.refused += 1;
+        report.faults = faults;
+    }
+}

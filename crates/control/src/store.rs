@@ -1,0 +1,284 @@
+//! What outlives a restart: the registered instances, and how often the state has changed.
+//!
+//! redb, written by a thread of its own, off every path a caller waits on. What is to be written
+//! is a map by name, so that whatever comes while a commit runs goes into the next one together
+//! (group commit), and a disk that hangs costs at most one entry for each instance. Heartbeats are
+//! not written: after a restart every instance gets its lease again. A registration may be lost
+//! that was answered a few milliseconds before a crash; its heartbeat is answered "register again".
+
+use crate::generated::registry as message;
+use crate::registry::Instance;
+use prost::Message;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const INSTANCES: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("instances");
+const NUMBERS: TableDefinition<'static, &str, u64> = TableDefinition::new("numbers");
+const GENERATION: &str = "generation";
+const FILE: &str = "registry.redb";
+/// How long a disk gets to recover before it is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// What is on disk, and the thread that writes it.
+pub(crate) struct Store {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What was kept.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) generation: u64,
+    /// Entries that could not be read; they are passed over.
+    pub(crate) unreadable: usize,
+}
+
+#[derive(Default)]
+struct Shared {
+    pending: Mutex<Pending>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Pending {
+    instances: HashMap<Arc<str>, Option<Arc<Instance>>>,
+    generation: Option<u64>,
+    closing: bool,
+    fault: Option<String>,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.instances.is_empty() && self.generation.is_none()
+    }
+}
+
+/// Why the store cannot be used.
+#[derive(Debug)]
+pub(crate) struct StoreFault {
+    path: PathBuf,
+    reason: String,
+}
+
+impl fmt::Display for StoreFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the state in {} cannot be used: {}; if no other control plane runs on it, move the file away (instances will register again)",
+            self.path.display(),
+            self.reason
+        )
+    }
+}
+
+impl std::error::Error for StoreFault {}
+
+impl Store {
+    /// Opens the store in this folder, which is made when it is not there.
+    ///
+    /// # Errors
+    /// When another process uses it, or it cannot be read.
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Kept), StoreFault> {
+        let path = folder.join(FILE);
+        let fault = |reason: String| StoreFault {
+            path: path.clone(),
+            reason,
+        };
+        std::fs::create_dir_all(folder).map_err(|error| fault(error.to_string()))?;
+        let database = Database::create(&path).map_err(|error| fault(error.to_string()))?;
+        let kept = read(&database).map_err(|error| fault(error.to_string()))?;
+        let shared = Arc::new(Shared::default());
+        let writes = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("corewire-store".into())
+            .spawn(move || write_until_closed(&database, &writes))
+            .map_err(|error| fault(error.to_string()))?;
+        let store = Self {
+            shared,
+            thread: Some(thread),
+        };
+        Ok((store, kept))
+    }
+
+    /// Keeps these changes (`None`: forget it) some time soon. Never waits for the disk.
+    pub(crate) fn keep(
+        &self,
+        changes: impl IntoIterator<Item = (Arc<str>, Option<Arc<Instance>>)>,
+        generation: u64,
+    ) {
+        let mut pending = self.lock();
+        pending.instances.extend(changes);
+        pending.generation = Some(generation);
+        self.shared.wake.notify_one();
+    }
+
+    /// What went wrong when it was last written, if it did.
+    pub(crate) fn fault(&self) -> Option<String> {
+        self.lock().fault.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Pending> {
+        self.shared
+            .pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Store {
+    /// Writes what is still to be written.
+    fn drop(&mut self) {
+        self.lock().closing = true;
+        self.shared.wake.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+fn read(database: &Database) -> Result<Kept, redb::Error> {
+    // A new file has no tables, which reading would take for a fault.
+    let write = database.begin_write()?;
+    write.open_table(INSTANCES)?;
+    write.open_table(NUMBERS)?;
+    write.commit()?;
+    let read = database.begin_read()?;
+    let mut kept = Kept {
+        generation: read
+            .open_table(NUMBERS)?
+            .get(GENERATION)?
+            .map_or(0, |number| number.value()),
+        ..Kept::default()
+    };
+    for entry in read.open_table(INSTANCES)?.iter()? {
+        let (_, octets) = entry?;
+        let stored = message::Instance::decode(octets.value()).ok();
+        match stored.and_then(|stored| Instance::try_from(stored).ok()) {
+            Some(instance) => kept.instances.push(instance),
+            None => kept.unreadable += 1,
+        }
+    }
+    Ok(kept)
+}
+
+fn write_until_closed(database: &Database, shared: &Shared) {
+    let mut pending = shared
+        .pending
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if pending.is_empty() {
+            if pending.closing {
+                return;
+            }
+            pending = shared
+                .wake
+                .wait(pending)
+                .unwrap_or_else(PoisonError::into_inner);
+            continue;
+        }
+        let instances = std::mem::take(&mut pending.instances);
+        let generation = pending.generation.take();
+        drop(pending);
+        let written = write(database, &instances, generation);
+        pending = shared
+            .pending
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match written {
+            Ok(()) => pending.fault = None,
+            Err(error) => {
+                pending.fault = Some(error.to_string());
+                if pending.closing {
+                    return;
+                }
+                // Put back; what came meanwhile is newer.
+                for (id, change) in instances {
+                    pending.instances.entry(id).or_insert(change);
+                }
+                pending.generation = pending.generation.or(generation);
+                pending = shared
+                    .wake
+                    .wait_timeout(pending, RETRY)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+            }
+        }
+    }
+}
+
+fn write(
+    database: &Database,
+    instances: &HashMap<Arc<str>, Option<Arc<Instance>>>,
+    generation: Option<u64>,
+) -> Result<(), redb::Error> {
+    let write = database.begin_write()?;
+    {
+        let mut table = write.open_table(INSTANCES)?;
+        for (id, change) in instances {
+            match change {
+                Some(instance) => {
+                    let octets = message::Instance::from(&**instance).encode_to_vec();
+                    table.insert(&**id, octets.as_slice())?;
+                }
+                None => drop(table.remove(&**id)?),
+            }
+        }
+        if let Some(generation) = generation {
+            write.open_table(NUMBERS)?.insert(GENERATION, generation)?;
+        }
+    }
+    write.commit()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance(id: &str) -> Arc<Instance> {
+        let mut instance = Instance::new("smf", id, "127.0.0.1:9001".parse().unwrap());
+        instance.metadata.insert("version".into(), "v2".into());
+        instance.ttl = Duration::from_secs(5);
+        Arc::new(instance)
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, kept) = Store::open(folder.path()).unwrap();
+        assert_eq!((kept.instances.len(), kept.generation), (0, 0));
+        for round in 0..100 {
+            let id: Arc<str> = format!("i-{round}").into();
+            store.keep([(Arc::clone(&id), Some(instance(&id)))], round);
+        }
+        store.keep([("i-7".into(), None)], 100);
+        drop(store);
+        let (_store, kept) = Store::open(folder.path()).unwrap();
+        assert_eq!((kept.instances.len(), kept.generation), (99, 100));
+        let found = kept.instances.iter().find(|one| &*one.id == "i-8");
+        assert_eq!(found, Some(&*instance("i-8")));
+    }
+
+    #[test]
+    fn two_processes_do_not_share_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_store, _) = Store::open(folder.path()).unwrap();
+        let refused = Store::open(folder.path()).err().unwrap().to_string();
+        assert!(refused.contains("cannot be used"), "{refused}");
+    }
+
+    #[test]
+    fn rubbish_is_refused_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE), b"rubbish").unwrap();
+        let refused = Store::open(folder.path()).err().unwrap().to_string();
+        assert!(refused.contains("move the file away"), "{refused}");
+    }
+}
