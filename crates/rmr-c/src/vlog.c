@@ -57,8 +57,9 @@ HIDDEN void corewire_rmr_log_put(int line_level, const char *text, size_t length
     struct timespec now = {0, 0};
     char line[LONGEST_LINE + 64];
     clock_gettime(CLOCK_REALTIME, &now);
-    int head = snprintf(line, sizeof(line), "%lld %d/RMR [%s] ",
-                        (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, (int)getpid(), situation);
+    int head =
+        snprintf(line, sizeof(line), "%lld %d/RMR [%s] ",
+                 (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, (int)getpid(), situation);
     if (head < 0) {
         return;
     }

@@ -168,14 +168,16 @@ extern rmr_mbuf_t *rmr_mt_rcv(void *vctx, rmr_mbuf_t *msg, int max_wait);
 /* Deprecated. Waits for a transaction and keeps up to `allow2queue` other messages for later. */
 extern rmr_mbuf_t *rmr_rcv_specific(void *vctx, rmr_mbuf_t *msg, char *expect, int allow2queue);
 
-/* ---- calls: send and wait for the reply with the same transaction id --------------------------- */
+/* ---- calls: send and wait for the reply with the same transaction id ---------------------------
+ */
 
 /* Waits one second. NULL with errno ETIMEDOUT when no reply came. */
 extern rmr_mbuf_t *rmr_call(void *vctx, rmr_mbuf_t *msg);
 /* `call_id` 2 to 255, another for each thread that calls at the same time. */
 extern rmr_mbuf_t *rmr_mt_call(void *vctx, rmr_mbuf_t *msg, int call_id, int max_wait);
 
-/* ---- wormholes: messages to an endpoint that is named, not routed ----------------------------- */
+/* ---- wormholes: messages to an endpoint that is named, not routed -----------------------------
+ */
 
 extern rmr_whid_t rmr_wh_open(void *vctx, char const *target);
 extern rmr_mbuf_t *rmr_wh_send_msg(void *vctx, rmr_whid_t whid, rmr_mbuf_t *msg);
