@@ -18,6 +18,7 @@ mod event_loop;
 pub mod http2;
 mod options;
 mod server;
+pub mod tls;
 
 pub use corewire_sys::Address;
 pub use corewire_wire::native;

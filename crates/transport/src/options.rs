@@ -1,6 +1,7 @@
 //! What can be set for a connection or a server, with its defaults.
 
 use crate::http2;
+use crate::tls::{ClientTls, ServerTls};
 use corewire_wire::native;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// How long connecting may take, all addresses of the host together; a blocking call gives up
+    /// How long connecting may take, all addresses of the host and the TLS handshake together; a blocking call gives up
     /// at its deadline if that is earlier. Default 5 s.
     pub connect_timeout: Duration,
     /// The deadline of a call that brings none. Default 10 s.
@@ -21,6 +22,8 @@ pub struct ClientOptions {
     /// How long a blocking caller asks the socket again and again before it sleeps, whether it
     /// pays or not. Burns the CPU meanwhile. Default zero: off.
     pub busy_poll: Duration,
+    /// TLS: whom to believe, and what to present. Default: clear text.
+    pub tls: Option<ClientTls>,
     /// Settings of the native protocol.
     pub native: native::Config,
     /// Settings of HTTP/2.
@@ -34,6 +37,7 @@ impl Default for ClientOptions {
             call_timeout: Duration::from_secs(10),
             patience: Duration::from_micros(20),
             busy_poll: Duration::ZERO,
+            tls: None,
             native: native::Config::default(),
             http2: http2::Config::default(),
         }
@@ -58,10 +62,13 @@ pub struct ServerOptions {
     /// them does too, until one of them has ended. An event that has begun is finished even when its
     /// connection closes meanwhile. Default 1024; zero counts as one.
     pub max_events_in_progress: usize,
-    /// How long a new connection may take to show which protocol it speaks. Default 10 s.
+    /// How long a new connection may take to show which protocol it speaks, with TLS to end the
+    /// handshake too. Default 10 s.
     pub first_octets_timeout: Duration,
     /// How long an event loop asks again and again before it sleeps. Default zero: off.
     pub busy_poll: Duration,
+    /// TLS: this server's certificate, and what it asks of clients. Default: clear text.
+    pub tls: Option<ServerTls>,
     /// Settings of the native protocol.
     pub native: native::Config,
     /// Settings of HTTP/2.
@@ -78,6 +85,7 @@ impl Default for ServerOptions {
             max_events_in_progress: 1024,
             first_octets_timeout: Duration::from_secs(10),
             busy_poll: Duration::ZERO,
+            tls: None,
             native: native::Config::default(),
             http2: http2::Config::default(),
         }

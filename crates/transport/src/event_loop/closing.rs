@@ -8,6 +8,10 @@ use super::{EventLoop, Phase, UNDECIDED_GRACE};
 use corewire_wire::Input;
 use std::os::fd::AsFd;
 
+/// Why a client's connection ended in the middle of the handshake.
+pub(crate) const NO_TLS_THERE: &str =
+    "the peer closed the connection during the TLS handshake: does it speak TLS at this port?";
+
 impl EventLoop {
     /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
     /// for example, so that a call it did not take is known to be refused and not lost.
@@ -46,6 +50,11 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
+        // Peers that do not speak TLS say nothing when they hang up.
+        let agreeing = connection.state == State::Open
+            && connection.settle_by.is_some()
+            && matches!(connection.role, Role::Client { .. });
+        let why = why.or_else(|| agreeing.then(|| NO_TLS_THERE.to_owned()));
         connection.why.clone_from(&why);
         // The core's last words tell the peer what it did wrong; it may be gone. They go before the
         // core learns of the end, since from then on it has nothing more to say.
@@ -60,7 +69,7 @@ impl EventLoop {
         if let Some((_, timer)) = connection.timer {
             self.timers.remove(timer);
         }
-        let failed_to_connect = connection.state == State::Connecting;
+        let failed_to_connect = connection.settle_by.is_some();
         if let Role::Client { channel, .. } = connection.role
             && let Some(Some(channel)) = self.channels.get_mut(channel)
             // Not of a channel that has another connection by now, or another owner.
@@ -165,7 +174,7 @@ impl EventLoop {
         let orphans = |accepting: &Accepting| accepting.orphans;
         let mut left: usize = self.listeners.iter().flatten().map(orphans).sum();
         left += self.close_idle(|connection| {
-            let decided = connection.core.is_some() || undecided_are_idle;
+            let decided = connection.settle_by.is_none() || undecided_are_idle;
             matches!(connection.role, Role::Server { .. }).then(|| decided && connection.is_idle())
         });
         if left == 0 {

@@ -6,7 +6,7 @@ use super::inbox::Completion;
 use super::stream::StreamShared;
 use super::timers::TimerId;
 use bytes::BytesMut;
-use corewire_message::CallContext;
+use corewire_message::{CallContext, Peer};
 use corewire_sys::{Interest, Socket};
 use corewire_wire::{Core, Input, Outbox};
 use std::io::{self, IoSlice};
@@ -36,7 +36,8 @@ pub(crate) struct Connection {
     pub(crate) interest: Interest,
     /// When the loop will look at what is due here; never later than it is.
     pub(crate) timer: Option<(Instant, TimerId)>,
-    /// Until when it must be connected, or have shown which protocol it speaks.
+    /// Until when it must be connected, or have shown which protocol it speaks, and have ended TLS's
+    /// handshake; `None` once it has.
     pub(crate) settle_by: Option<Instant>,
     pub(crate) state: State,
     /// Stands in the loop's list of connections to flush.
@@ -147,6 +148,23 @@ impl Connection {
         }
         self.partial = buffers.give_but_start(buffer);
         end.map_or(Received::Octets, Received::End)
+    }
+
+    /// Notes that the two ends have agreed on how to speak, once they have; says whether that is
+    /// new.
+    pub(crate) fn settle(&mut self) -> bool {
+        let Some(core) = self.core.as_ref().filter(|core| core.is_established()) else {
+            return false;
+        };
+        if self.settle_by.take().is_none() {
+            return false;
+        }
+        if let Role::Server { context, .. } = &mut self.role {
+            let peer = Peer::new(context.peer().address.clone(), core.protocol());
+            let peer = peer.with_certificate(core.peer_certificate());
+            *context = CallContext::new(Arc::new(peer));
+        }
+        true
     }
 
     /// Tells the core that nothing more comes or goes.
