@@ -9,7 +9,7 @@ use corewire_message::{
 use corewire_testkit::certificates::{certificate, files, key};
 use corewire_transport::tls::{ClientCertificates, ClientTls, Files, ServerTls};
 use corewire_transport::{
-    Client, ClientOptions, Endpoint, EventLoop, Protocol, Server, ServerOptions, blocking,
+    Client, ClientOptions, Endpoint, EventLoop, OnFault, Protocol, Server, ServerOptions, blocking,
     parse_address,
 };
 use std::error::Error;
@@ -131,9 +131,39 @@ fn the_service_sees_the_certificate_of_its_caller() {
 
 #[test]
 fn a_client_without_certificate_is_refused_where_one_is_required() {
-    let server = server(mutual());
+    let (tell, told) = std::sync::mpsc::channel();
+    let server = serve(mutual(), |options| {
+        options.on_fault = Some(OnFault::new(move |peer, why| {
+            let _test_is_over = tell.send(format!("{}: {why}", peer.address));
+        }));
+    });
     refused(&server, &client(believing()), "requires a certificate");
     assert_eq!(server.counters().faults(), 6);
+    let told: Vec<_> = told.try_iter().collect();
+    assert_eq!(told.len(), 6);
+    for why in told {
+        assert!(
+            why.contains("127.0.0.1:") && why.contains("presented no certificate"),
+            "{why}"
+        );
+    }
+}
+
+#[test]
+fn who_is_refused_hears_why_although_it_goes_on_sending() {
+    let server = server(mutual());
+    let address = server.addresses()[0].to_string();
+    let mut socket = TcpStream::connect(address).unwrap();
+    // No TLS record is of that kind; much follows that nobody will read.
+    socket.write_all(&[22, 3, 3, 0, 1]).unwrap();
+    socket.write_all(&[0; 200_000]).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    let mut heard = Vec::new();
+    socket.read_to_end(&mut heard).unwrap();
+    // A fatal alert (RFC 8446, 6).
+    assert_eq!(heard.first(), Some(&21), "{heard:?}");
 }
 
 #[test]

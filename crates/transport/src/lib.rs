@@ -24,5 +24,5 @@ pub use corewire_sys::Address;
 pub use corewire_wire::native;
 pub use endpoint::{Endpoint, EndpointFault, Protocol, parse_address};
 pub use event_loop::{Client, ConnectionWatcher, EventLoop, LoopHandle, ServerCounters};
-pub use options::{ClientOptions, ServerOptions};
+pub use options::{ClientOptions, OnFault, ServerOptions};
 pub use server::Server;

@@ -2,7 +2,10 @@
 
 use crate::http2;
 use crate::tls::{ClientTls, ServerTls};
+use corewire_message::Peer;
 use corewire_wire::native;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Settings of the calling side.
@@ -44,6 +47,28 @@ impl Default for ClientOptions {
     }
 }
 
+/// Is told of a peer whose connection was ended, and why. Called on the event loop: it must neither
+/// block nor panic, and it is called as often as strangers like.
+#[derive(Clone)]
+pub struct OnFault(Arc<dyn Fn(&Peer, &str) + Send + Sync>);
+
+impl OnFault {
+    /// Calls this.
+    pub fn new(tell: impl Fn(&Peer, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    pub(crate) fn tell(&self, peer: &Peer, why: &str) {
+        (self.0)(peer, why);
+    }
+}
+
+impl fmt::Debug for OnFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnFault")
+    }
+}
+
 /// Settings of the answering side.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -67,6 +92,9 @@ pub struct ServerOptions {
     pub first_octets_timeout: Duration,
     /// How long an event loop asks again and again before it sleeps. Default zero: off.
     pub busy_poll: Duration,
+    /// Who is told that a connection was ended because its peer broke the protocol or was refused,
+    /// and why. Default: nobody; they are counted.
+    pub on_fault: Option<OnFault>,
     /// TLS: this server's certificate, and what it asks of clients. Default: clear text.
     pub tls: Option<ServerTls>,
     /// Settings of the native protocol.
@@ -85,6 +113,7 @@ impl Default for ServerOptions {
             max_events_in_progress: 1024,
             first_octets_timeout: Duration::from_secs(10),
             busy_poll: Duration::ZERO,
+            on_fault: None,
             tls: None,
             native: native::Config::default(),
             http2: http2::Config::default(),

@@ -59,6 +59,12 @@ pub(crate) enum State {
     Open,
     /// Is closed as soon as what waits has been written.
     Closing,
+    /// Everything is over and said. What still comes is thrown away, so that the peer hears why: a
+    /// socket that is closed with octets unread takes back what was sent last.
+    Lingering {
+        /// Octets that are still waited for.
+        patience: usize,
+    },
 }
 
 /// What a connection is for, and who waits for its calls.
@@ -78,6 +84,23 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// A server's calls and streams, taken from a connection that stays a little longer.
+    pub(crate) fn leave(&mut self) -> Option<Self> {
+        let Self::Server {
+            service, context, ..
+        } = self
+        else {
+            return None;
+        };
+        let empty = Self::Server {
+            service: *service,
+            context: context.clone(),
+            tasks: CallMap::default(),
+            streams: CallMap::default(),
+        };
+        Some(std::mem::replace(self, empty))
+    }
+
     pub(crate) const fn streams(&mut self) -> &mut CallMap<Arc<StreamShared>> {
         match self {
             Self::Server { streams, .. } | Self::Client { streams, .. } => streams,
@@ -167,6 +190,20 @@ impl Connection {
         true
     }
 
+    /// Throws away what came after everything was over; says whether that is the end.
+    pub(crate) fn receive_away(&mut self, buffers: &mut ReadBuffers) -> bool {
+        let received = self.receive(buffers, |connection, buffer| {
+            let count = buffer.len();
+            buffer.clear();
+            match &mut connection.state {
+                State::Lingering { patience } if *patience > count => *patience -= count,
+                _ => return Err(String::new()),
+            }
+            Ok(())
+        });
+        received != Received::Octets
+    }
+
     /// Tells the core that nothing more comes or goes.
     pub(crate) fn end_core(&mut self, now: Instant) {
         if let Some(core) = &mut self.core {
@@ -225,7 +262,8 @@ impl Connection {
 
     /// What to ask epoll for now.
     pub(crate) fn wanted_interest(&self, max_backlog: usize) -> Interest {
-        let read = self.state == State::Open
+        let listens = matches!(self.state, State::Open | State::Lingering { .. });
+        let read = listens
             && self.waiting() <= max_backlog
             && self.read_ahead.is_none_or(|octets| octets <= READ_AHEAD);
         let write = self.state == State::Connecting || !self.outbox.is_empty();

@@ -120,8 +120,14 @@ impl EventLoop {
             self.finish_connecting(key);
             return;
         }
-        if readiness.readable && connection.state == State::Open {
-            self.read(key);
+        match connection.state {
+            State::Open if readiness.readable => self.read(key),
+            State::Lingering { .. } => {
+                if connection.receive_away(&mut self.buffers) {
+                    return self.close(key, None);
+                }
+            }
+            _ => {}
         }
         if readiness.writable {
             self.mark_dirty(key);
@@ -233,6 +239,10 @@ impl EventLoop {
         connection.timer = None;
         let unsettled = connection.settle_by.is_some_and(|at| at <= now);
         match &mut connection.core {
+            None if matches!(connection.state, State::Lingering { .. }) => match unsettled {
+                true => self.close(key, None),
+                false => self.set_timer(key),
+            },
             None if unsettled => {
                 connection.settle_by = None;
                 self.turn_away(key, TurnedAway::Unknown);
