@@ -50,7 +50,9 @@ impl Default for ClientOptions {
 /// Is told of a peer whose connection was ended, and why. Called on the event loop: it must neither
 /// block nor panic, and it is called as often as strangers like.
 #[derive(Clone)]
-pub struct OnFault(Arc<dyn Fn(&Peer, &str) + Send + Sync>);
+pub struct OnFault(Arc<Tell>);
+
+type Tell = dyn Fn(&Peer, &str) + Send + Sync;
 
 impl OnFault {
     /// Calls this.

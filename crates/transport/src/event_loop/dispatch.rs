@@ -122,11 +122,7 @@ impl EventLoop {
         }
         match connection.state {
             State::Open if readiness.readable => self.read(key),
-            State::Lingering { .. } => {
-                if connection.receive_away(&mut self.buffers) {
-                    return self.close(key, None);
-                }
-            }
+            State::Lingering { .. } => self.read_away(key),
             _ => {}
         }
         if readiness.writable {
@@ -158,6 +154,15 @@ impl EventLoop {
             && channel.connection == Some(key)
         {
             channel.connected();
+        }
+    }
+
+    /// Reads what nobody wants any more.
+    fn read_away(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && connection.receive_away(&mut self.buffers)
+        {
+            self.close(key, None);
         }
     }
 
