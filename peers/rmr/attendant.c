@@ -17,7 +17,9 @@ static void *read_input(void *argument) {
     struct attendant *attendant = argument;
     char line[128];
     while (fgets(line, sizeof line, stdin) != NULL) {
-        if (strncmp(line, "finish", 6) == 0) {
+        if (strncmp(line, "go", 2) == 0) {
+            atomic_store(&attendant->asked_to_go, 1);
+        } else if (strncmp(line, "finish", 6) == 0) {
             char *end = NULL;
             const long long expected = strtoll(line + 6, &end, 10);
             if (end != line + 6) atomic_store(&attendant->expected, expected);
@@ -30,6 +32,7 @@ static void *read_input(void *argument) {
 
 void attendant_start(struct attendant *attendant, int reads_input) {
     atomic_init(&attendant->asked_to_end, 0);
+    atomic_init(&attendant->asked_to_go, 0);
     atomic_init(&attendant->asked_to_finish, 0);
     atomic_init(&attendant->expected, INT64_MAX);
     listening = attendant;

@@ -6,6 +6,7 @@
 
 struct attendant {
     atomic_int asked_to_end;     // a signal, or the end of standard input
+    atomic_int asked_to_go;      // `go` was said
     atomic_int asked_to_finish;  // `finish` was said
     atomic_llong expected;       // messages that `finish N` named; INT64_MAX until then
 };

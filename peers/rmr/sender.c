@@ -386,7 +386,7 @@ static struct settings read_settings(int argc, char **argv) {
          "seconds to wait for a table and a connection [10]"},
         {"check", OPTION_FLAG, &settings.check, 0, 0, "fill each payload with what can be checked"},
         {"attended", OPTION_FLAG, &settings.attended, 0, 0,
-         "after the result stay until standard input ends"},
+         "wait for `go` on standard input, and after the result stay until it ends"},
     };
     options_read(argc, argv, "sends messages through an RMR library and says what became of them",
                  lines, (int)(sizeof lines / sizeof lines[0]));
@@ -434,6 +434,11 @@ int main(int argc, char **argv) {
     if (!say_hello(&settings, &library, context, &attendant)) return 1;
     puts("{\"event\":\"connected\"}");
     fflush(stdout);
+
+    while (settings.attended && !atomic_load(&attendant.asked_to_go) &&
+           !atomic_load(&attendant.asked_to_end)) {
+        sleep_until(now_ns() + NS_PER_MS);
+    }
 
     struct worker *workers = calloc((size_t)settings.threads, sizeof *workers);
     if (workers == NULL) return 1;

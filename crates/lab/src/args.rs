@@ -61,6 +61,10 @@ pub(crate) enum ScenarioArgs {
     /// replicas, and every path between them
     #[command(after_help = mesh::EXAMPLES)]
     Mesh(Box<MeshArgs>),
+    /// Message routing over every transport: the tables and figures of "Suitability of gRPC for
+    /// RMR Communications"
+    #[command(after_help = crate::rmr::EXAMPLES)]
+    Rmr(Box<crate::rmr::RmrArgs>),
 }
 
 const GUTI_EXAMPLES: &str = "\
@@ -86,7 +90,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_enum, default_value_t = Profile::Quick)]
     pub(crate) profile: Profile,
     /// Repetitions of each cell, the adapters taking turns [default: as the profile says]
-    #[arg(long, alias = "repetitions", value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, visible_alias = "repetitions", value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: Option<u32>,
     /// Where the results go [default: out/<scenario>-<time>]
     #[arg(long, value_name = "DIR")]

@@ -167,26 +167,7 @@ impl Scenario for Guti {
                 next: "build them again with `make peers`".to_owned(),
             });
         }
-        let cell = Cell {
-            scenario: NAME.to_owned(),
-            subject: BASELINE.to_owned(),
-            mode: Mode::NoRate,
-            rate: None,
-            payload_bytes: 0,
-            clients: 1,
-            connections: 1,
-            settings: BTreeMap::new(),
-        };
-        let length = Length::Fixed(self.baseline_window);
-        match self.bench.run(&Subject::baseline(), &cell, length, stop) {
-            Ok(raw) => figures::baseline(&raw.result),
-            Err(NoResult::Failed(failure)) => Err(failure),
-            Err(NoResult::Stopped) => Err(Failure {
-                what: "stopped".to_owned(),
-                place: BASELINE.to_owned(),
-                next: String::new(),
-            }),
-        }
+        measure_baseline(&self.bench, self.baseline_window, stop)
     }
 
     fn run(&mut self, step: &Step, stop: &Stop) -> Outcome {
@@ -202,6 +183,61 @@ impl Scenario for Guti {
             Err(NoResult::Failed(failure)) => Outcome::failed(failure),
             Err(NoResult::Stopped) => Outcome::of(Ok(Figures::Nothing)),
         }
+    }
+}
+
+/// One byte there and back over blocking TCP.
+fn measure_baseline(bench: &Bench, window: Duration, stop: &Stop) -> Result<Baseline, Failure> {
+    let cell = Cell {
+        scenario: NAME.to_owned(),
+        subject: BASELINE.to_owned(),
+        mode: Mode::NoRate,
+        rate: None,
+        payload_bytes: 0,
+        clients: 1,
+        connections: 1,
+        settings: BTreeMap::new(),
+    };
+    match bench.run(&Subject::baseline(), &cell, Length::Fixed(window), stop) {
+        Ok(raw) => figures::baseline(&raw.result),
+        Err(NoResult::Failed(failure)) => Err(failure),
+        Err(NoResult::Stopped) => Err(Failure {
+            what: "stopped".to_owned(),
+            place: BASELINE.to_owned(),
+            next: String::new(),
+        }),
+    }
+}
+
+/// The network baseline for the other scenarios, by this one's programs.
+#[derive(Debug)]
+pub(crate) struct NetworkBaseline {
+    bench: Bench,
+    window: Duration,
+}
+
+impl NetworkBaseline {
+    /// # Errors
+    /// When the programs are not there.
+    pub(crate) fn new(
+        peers_dir: Option<&Path>,
+        cpus: CpuPlan,
+        window: Duration,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            bench: Bench {
+                peers: Peers::find(peers_dir)?,
+                cpus,
+                listen: "127.0.0.1:0".to_owned(),
+                warmup: Duration::from_millis(20),
+                patience: Duration::from_secs(10),
+            },
+            window,
+        })
+    }
+
+    pub(crate) fn measure(&self, stop: &Stop) -> Result<Baseline, Failure> {
+        measure_baseline(&self.bench, self.window, stop)
     }
 }
 

@@ -31,6 +31,7 @@ mod quiet;
 pub mod record;
 pub mod report;
 pub mod results;
+mod rmr;
 mod run;
 mod scenario;
 mod session;
@@ -62,6 +63,7 @@ pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
         LabCommand::Run(run) => match run.scenario {
             ScenarioArgs::Guti(args) => run::guti(&args),
             ScenarioArgs::Mesh(args) => run::mesh(&args),
+            ScenarioArgs::Rmr(args) => run::rmr(&args),
         },
         LabCommand::List(args) => list::print(&args),
         LabCommand::Report { dir } => {

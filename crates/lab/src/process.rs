@@ -10,7 +10,7 @@ mod pin;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -139,6 +139,18 @@ impl Process {
             }
             thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// Says a line to its standard input. It may have ended meanwhile, which its output tells.
+    pub(crate) fn say(&self, line: &str) {
+        if let Some(stdin) = &mut lock(&self.child).stdin {
+            let _ = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
+        }
+    }
+
+    /// Closes its standard input.
+    pub(crate) fn say_no_more(&self) {
+        drop(lock(&self.child).stdin.take());
     }
 
     /// Asks it to stop and tell what it has (SIGINT).

@@ -13,6 +13,7 @@ use crate::mesh::{Mesh, MeshArgs};
 use crate::progress::Progress;
 use crate::record::Record;
 use crate::results;
+use crate::rmr::{Rmr, RmrArgs};
 use crate::scenario::Scenario;
 use crate::session::{self, Tally};
 use crate::stop::{EXIT_INTERRUPTED, Stop};
@@ -36,6 +37,19 @@ pub(crate) fn mesh(args: &MeshArgs) -> anyhow::Result<ExitCode> {
     let mut scenario = match &args.common.resume {
         Some(dir) => Mesh::resumed(&before, dir, args)?,
         None => Mesh::new(args)?,
+    };
+    if let Some(caveat) = scenario.caveat() {
+        eprintln!("note: {caveat}");
+    }
+    scenario_run(&mut scenario, &args.common, &before)
+}
+
+/// Runs the RMR scenario.
+pub(crate) fn rmr(args: &RmrArgs) -> anyhow::Result<ExitCode> {
+    let before = earlier(&args.common)?;
+    let mut scenario = match &args.common.resume {
+        Some(dir) => Rmr::resumed(&before, dir, args)?,
+        None => Rmr::new(args)?,
     };
     if let Some(caveat) = scenario.caveat() {
         eprintln!("note: {caveat}");

@@ -120,6 +120,20 @@ pub(crate) struct Outcome {
     pub(crate) versions: BTreeMap<String, String>,
 }
 
+/// Why a run has no result.
+#[derive(Debug)]
+pub(crate) enum NoResult {
+    Failed(Failure),
+    /// The user stopped it before there was anything.
+    Stopped,
+}
+
+impl From<Failure> for NoResult {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// What a step that did not fail has to show.
 #[derive(Debug)]
 pub(crate) enum Figures {

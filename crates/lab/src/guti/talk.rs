@@ -7,6 +7,7 @@ use crate::harness::{Event, PeerResult, Ready};
 use crate::process::{Output, Process};
 use crate::record::Failure;
 use crate::scenario::Length;
+pub(super) use crate::scenario::NoResult;
 use crate::stop::Stop;
 
 /// Between two looks at Ctrl-C and at the server's health.
@@ -15,20 +16,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const TO_STOP: Duration = Duration::from_secs(5);
 /// For a client to say what is wrong once its server is gone.
 const WITHOUT_SERVER: Duration = Duration::from_secs(1);
-
-/// Why there is no result.
-#[derive(Debug)]
-pub(super) enum NoResult {
-    Failed(Failure),
-    /// The user stopped it before there was anything.
-    Stopped,
-}
-
-impl From<Failure> for NoResult {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
 
 /// What was agreed on time.
 #[derive(Debug, Clone, Copy)]

@@ -14,6 +14,16 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub(crate) struct Cpus(BTreeSet<usize>);
 
 impl Cpus {
+    /// All that this process may use.
+    pub(crate) fn allowed() -> anyhow::Result<Self> {
+        let mask = sched_getaffinity(None).context("cannot learn which cores may be used")?;
+        Ok(Self(
+            (0..CpuSet::MAX_CPU)
+                .filter(|&cpu| mask.is_set(cpu))
+                .collect(),
+        ))
+    }
+
     /// Starts a process that is held to these cores, as are all its threads.
     ///
     /// The mask is inherited: a thread that only exists for this takes it on and starts the
@@ -76,11 +86,7 @@ impl CpuPlan {
     /// interrupts). The client has the others, except the hardware threads that share the
     /// server's core, as long as something is left.
     pub(crate) fn choose(server: Option<usize>) -> anyhow::Result<Self> {
-        let mask = sched_getaffinity(None).context("cannot learn which cores may be used")?;
-        let allowed = (0..CpuSet::MAX_CPU)
-            .filter(|&cpu| mask.is_set(cpu))
-            .collect();
-        Self::among(&allowed, server, &siblings)
+        Self::among(&Cpus::allowed()?.0, server, &siblings)
     }
 
     fn among(

@@ -3,6 +3,7 @@
 pub(super) mod bars;
 pub(super) mod boxes;
 pub(super) mod grouped;
+pub(super) mod histogram;
 pub(super) mod legend;
 pub(super) mod lines;
 pub(super) mod swatch;

@@ -2,7 +2,6 @@
 
 mod answer;
 mod claims;
-mod command;
 mod data;
 mod figures;
 mod findings;
@@ -20,10 +19,24 @@ use std::fmt::Write as _;
 use figures::Figure;
 use runs::Runs;
 
+use super::command;
 use super::escape::escape;
 use super::page::Section;
 use super::{FigureFile, ScenarioReport};
 use crate::record::Record;
+
+/// Fields of the request and the options that give them, in the order of the command line.
+const OPTIONS: [(&str, &str); 9] = [
+    ("profile", "--profile"),
+    ("adapters", "--adapter"),
+    ("clients", "--clients"),
+    ("payloads", "--payload"),
+    ("modes", "--mode"),
+    ("rates", "--rate"),
+    ("repeat", "--repeat"),
+    ("connections", "--connections"),
+    ("server_cpu", "--server-cpu"),
+];
 
 /// Makes the report from the records of this scenario.
 pub(super) fn report(records: &[&Record]) -> ScenarioReport {
@@ -65,7 +78,7 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
         title: "GUTI allocation: RPC adapters compared".to_owned(),
         sections,
         figures: files,
-        commands: command::commands(records),
+        commands: command::commands(records, "guti", &OPTIONS),
     }
 }
 

@@ -12,6 +12,7 @@
 //! ```
 
 mod chart;
+mod command;
 mod escape;
 mod format;
 mod guti;
@@ -19,6 +20,7 @@ mod mesh;
 mod page;
 mod palette;
 mod provenance;
+mod rmr;
 mod scale;
 mod svg;
 #[cfg(test)]
@@ -88,6 +90,7 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
         let report = match scenario {
             "guti" => guti::report(&records),
             "mesh" => mesh::report(&records),
+            "rmr" => rmr::report(&records),
             other => bail!("{}: no report for the scenario {other:?}", dir.display()),
         };
         titles.push(report.title);

@@ -27,8 +27,9 @@ pub(super) struct Paint {
 
 /// Every subject with a look of its own, in the order in which they are shown.
 ///
-/// The eight adapters of the thesis come first, in the order of its figures' families.
-const KNOWN: [(&str, &str, Texture); 30] = [
+/// The eight adapters of the thesis come first, in the order of its figures' families; then those of
+/// the other scenarios.
+const KNOWN: [(&str, &str, Texture); 41] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
     ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
@@ -60,6 +61,18 @@ const KNOWN: [(&str, &str, Texture); 30] = [
     ("grpc-xds", "#2f66c8", Texture::Plain),
     ("ref-grpc", "#86b4ec", Texture::Hatched),
     ("ref-nghttp2", "#a3877a", Texture::Dotted),
+    // The RMR scenario: the real library grey, NNG green, gRPC blue, ours orange to red.
+    ("rmr", "#6b7480", Texture::Plain),
+    ("rmr-nng", "#1f9470", Texture::Hatched),
+    ("nng-raw", "#54c2a0", Texture::Plain),
+    ("grpc", "#2e6bc9", Texture::Plain),
+    ("grpc-hint", "#8bbaec", Texture::Hatched),
+    ("si95", "#e0590f", Texture::Plain),
+    ("native", "#c22f22", Texture::Plain),
+    ("shm", "#8c1d13", Texture::Plain),
+    ("nng", "#f7b04e", Texture::Hatched),
+    ("rmr-to-si95", "#e89070", Texture::Hatched),
+    ("si95-to-rmr", "#a35a3f", Texture::Hatched),
 ];
 
 /// For subjects that this list does not know, by their family.

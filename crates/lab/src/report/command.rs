@@ -4,25 +4,17 @@ use serde_json::{Map, Value};
 
 use crate::record::Record;
 
-/// Fields of the request and the options that give them, in the order of the command line.
-const OPTIONS: [(&str, &str); 9] = [
-    ("profile", "--profile"),
-    ("adapters", "--adapter"),
-    ("clients", "--clients"),
-    ("payloads", "--payload"),
-    ("modes", "--mode"),
-    ("rates", "--rate"),
-    ("repeat", "--repeat"),
-    ("connections", "--connections"),
-    ("server_cpu", "--server-cpu"),
-];
-
-/// One command for each distinct request, in the order of the runs.
-pub(super) fn commands(records: &[&Record]) -> Vec<String> {
+/// One command of `scenario` for each distinct request, in the order of the runs. `options` are the
+/// fields of the request and the options that give them, in the order of the command line.
+pub(super) fn commands(
+    records: &[&Record],
+    scenario: &str,
+    options: &[(&str, &str)],
+) -> Vec<String> {
     let mut commands = Vec::new();
     for record in records {
         if let Some(Value::Object(request)) = record.options.get("request") {
-            let command = command(request);
+            let command = command(request, scenario, options);
             if !commands.contains(&command) {
                 commands.push(command);
             }
@@ -31,10 +23,10 @@ pub(super) fn commands(records: &[&Record]) -> Vec<String> {
     commands
 }
 
-fn command(request: &Map<String, Value>) -> String {
-    let mut command = "corewire lab run guti".to_owned();
-    for (field, option) in OPTIONS {
-        let values = match request.get(field) {
+fn command(request: &Map<String, Value>, scenario: &str, options: &[(&str, &str)]) -> String {
+    let mut command = format!("corewire lab run {scenario}");
+    for (field, option) in options {
+        let values = match request.get(*field) {
             None | Some(Value::Null) => continue,
             Some(Value::Array(values)) => values.iter().map(word).collect(),
             Some(value) => vec![word(value)],
@@ -82,7 +74,20 @@ mod tests {
         );
         let again = first.clone();
         assert_eq!(
-            commands(&[&first, &again]),
+            commands(
+                &[&first, &again],
+                "guti",
+                &[
+                    ("profile", "--profile"),
+                    ("adapters", "--adapter"),
+                    ("clients", "--clients"),
+                    ("payloads", "--payload"),
+                    ("rates", "--rate"),
+                    ("repeat", "--repeat"),
+                    ("connections", "--connections"),
+                    ("server_cpu", "--server-cpu"),
+                ]
+            ),
             [
                 "corewire lab run guti --profile quick --adapter CW-S,TCP-AS --clients 1,8 \
                  --rate 100,max --connections own --server-cpu 1"
@@ -92,6 +97,6 @@ mod tests {
 
     #[test]
     fn without_a_request_there_is_no_command_to_give() {
-        assert!(commands(&[&record("CW-S", 0, 1, None, 1)]).is_empty());
+        assert!(commands(&[&record("CW-S", 0, 1, None, 1)], "guti", &[]).is_empty());
     }
 }
