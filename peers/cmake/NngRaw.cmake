@@ -14,4 +14,4 @@ target_include_directories(rmr_nngraw SYSTEM PRIVATE ${NNG_INCLUDE_DIR})
 target_compile_options(rmr_nngraw PRIVATE -Wall -Wextra -Werror)
 target_link_libraries(rmr_nngraw PRIVATE ${NNG_LIBRARY})
 target_link_options(rmr_nngraw PRIVATE
-  -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/rmr-grpc/exports.map -Wl,--no-undefined)
+  -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/rmr-grpc/exports.map)

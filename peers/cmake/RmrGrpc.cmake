@@ -34,6 +34,6 @@ target_compile_options(rmr_grpc PRIVATE -Wall -Wextra -Werror)
 target_link_libraries(rmr_grpc PRIVATE rmr-grpc-idl PkgConfig::GRPC Threads::Threads)
 # Only the API leaves the library: an application may have gRPC of its own.
 target_link_options(rmr_grpc PRIVATE
-  -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/rmr-grpc/exports.map -Wl,--no-undefined)
+  -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/rmr-grpc/exports.map)
 set_target_properties(rmr_grpc PROPERTIES
   LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/rmr-grpc/exports.map)

@@ -8,7 +8,10 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "rmr-grpc/context.hpp"
 #include "rmr-grpc/message.hpp"
@@ -22,6 +25,35 @@ constexpr int kLastCallId = 255;
 /// What rmr_call uses.
 constexpr int kOwnCallId = 1;
 constexpr int kOwnCallTime = 1000;
+
+/// Contexts live as long as the program: another thread may be inside a call when one is closed.
+struct Contexts {
+    std::mutex mutex;
+    std::vector<Context*> all;
+};
+
+Contexts& contexts() {
+    static auto* const made = new Contexts;
+    return *made;
+}
+
+/// A program that ends without rmr_close has its messages delivered all the same. (The kernel
+/// resets a connection on which the peer's HTTP/2 frames were not read, and what is on its way is
+/// lost.)
+void close_contexts() {
+    const std::lock_guard lock(contexts().mutex);
+    for (Context* context : contexts().all) {
+        context->close();
+    }
+}
+
+void* keep(std::unique_ptr<Context> context) {
+    static const int registered = std::atexit(close_contexts);
+    static_cast<void>(registered);
+    const std::lock_guard lock(contexts().mutex);
+    contexts().all.push_back(context.get());
+    return context.release();
+}
 
 Context* context_of(void* handle) noexcept { return static_cast<Context*>(handle); }
 
@@ -54,6 +86,9 @@ rmr_mbuf_t* with_message(void* handle, rmr_mbuf_t* message, Body&& body) noexcep
     }
     if (message->header == nullptr) {
         return fail(message, RMR_ERR_NOHDR, EBADMSG);
+    }
+    if (message->len < 0 || static_cast<std::size_t>(message->len) > payload_capacity(*message)) {
+        return fail(message, RMR_ERR_OVERFLOW, EMSGSIZE);
     }
     return guarded([&] { return body(*context_of(handle)); }, message);
 }
@@ -127,14 +162,14 @@ void* rmr_init(char* proto_port, int max_msg_size, int flags) {
     }
     return guarded(
         [&]() -> void* {
-            return new Context(proto_port, max_msg_size, (flags & RMRFL_NAME_ONLY) != 0);
+            return keep(std::make_unique<Context>(proto_port, max_msg_size,
+                                                  (flags & RMRFL_NAME_ONLY) != 0));
         },
         static_cast<void*>(nullptr));
 }
 
 void rmr_close(void* handle) {
     if (handle != nullptr) {
-        // As in RMR the context itself stays: another thread may be inside a call.
         guarded([&] { return context_of(handle)->close(), 0; }, 0);
     }
 }

@@ -196,8 +196,9 @@ std::vector<Endpoint*> Context::all_endpoints() {
 // --- sending ----------------------------------------------------------------------------------
 
 MessagePtr Context::make_message(int payload, std::optional<std::size_t> trace) const {
-    return rmr_grpc::make_message(payload > 0 ? static_cast<std::size_t>(payload) : payload_,
-                                  trace.value_or(trace_size_), source_);
+    return rmr_grpc::make_message(
+        std::max(static_cast<std::size_t>(std::max(payload, 0)), payload_),
+        trace.value_or(trace_size_), source_);
 }
 
 /// RMR's unit is a thousand tries, about a millisecond.
@@ -248,12 +249,15 @@ void Context::route(rmr_mbuf_t& message, std::chrono::microseconds patience) {
     }
     // Sent when one of the groups has it, as RMR says it.
     Endpoint::Outcome last = Endpoint::Outcome::kUnreachable;
-    bool sent = false;
+    std::size_t sent = 0;
     for (const auto& group : route->groups) {
         last = send_once(message, group->pick(), patience);
-        sent = sent || last == Endpoint::Outcome::kSent;
+        sent += last == Endpoint::Outcome::kSent ? 1 : 0;
     }
-    conclude(message, sent ? Endpoint::Outcome::kSent : last);
+    if (sent > 0) {
+        lost_copies_ += route->groups.size() - sent;
+    }
+    conclude(message, sent > 0 ? Endpoint::Outcome::kSent : last);
 }
 
 void Context::send(rmr_mbuf_t& message, std::optional<int> loops) {
@@ -408,7 +412,7 @@ bool Context::has_wormholes() {
 }
 
 std::uint64_t Context::dropped() {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = lost_copies_;
     for (const Endpoint* endpoint : all_endpoints()) {
         sum += endpoint->dropped();
     }

@@ -104,6 +104,7 @@ class Context final : public Surroundings {
 
     MessageRing ring_;
     std::atomic<std::uint64_t> refused_{0};
+    std::atomic<std::uint64_t> lost_copies_{0};  ///< other groups got the message
 
     std::mutex keeper_mutex_;
     std::condition_variable keeper_wakes_;

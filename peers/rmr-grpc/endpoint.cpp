@@ -6,7 +6,7 @@ namespace peers::rmr_grpc {
 
 namespace {
 
-constexpr std::chrono::milliseconds kConnectTime{1000};
+constexpr std::chrono::milliseconds kConnectTime{3000};
 /// A receiver that was restarted is found again within this time.
 constexpr int kReconnectMilliseconds = 100;
 

@@ -33,8 +33,8 @@ class Endpoint {
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
 
-    /// Sends one message; waits up to `patience` while the peer takes nothing, and up to a second
-    /// for a connection.
+    /// Sends one message; waits up to `patience` while the peer takes nothing, and up to three
+    /// seconds for a connection.
     Outcome send(std::string_view octets, std::chrono::microseconds patience);
     /// Connects unless it is connected.
     bool open();

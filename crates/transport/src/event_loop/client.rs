@@ -5,7 +5,6 @@ use super::call::{CallFuture, loop_ended};
 use super::inbox::{Command, Completion, Shared};
 use super::stream::{Side, StreamShared, ends};
 use crate::endpoint::Protocol;
-use crate::tls::Secured;
 use crate::{ClientOptions, Endpoint, http2};
 use corewire_message::{
     CallError, CallStream, Caller, ErrorKind, Event, Origin, Request, Response,
@@ -59,10 +58,7 @@ impl Channel {
     }
 
     /// The protocol core of a new connection.
-    ///
-    /// # Errors
-    /// When the options do not go with the endpoint.
-    pub(crate) fn new_core(&self, now: Instant) -> Result<Box<dyn Core + Send>, CallError> {
+    pub(crate) fn new_core(&self, now: Instant) -> Box<dyn Core + Send> {
         client_core(&self.endpoint, &self.options, now)
     }
 
@@ -111,13 +107,12 @@ impl Channel {
     }
 }
 
-/// The protocol core for the calling side of a connection to `endpoint`, behind TLS where the
-/// options say so.
+/// The protocol core for the calling side of a connection to `endpoint`.
 pub(crate) fn client_core(
     endpoint: &Endpoint,
     options: &ClientOptions,
     now: Instant,
-) -> Result<Box<dyn Core + Send>, CallError> {
+) -> Box<dyn Core + Send> {
     let http2 = |flavour| {
         let config = options.http2.clone();
         Box::new(http2::Connection::client(
@@ -127,21 +122,10 @@ pub(crate) fn client_core(
             now,
         ))
     };
-    let core: Box<dyn Core + Send> = match endpoint.protocol() {
+    match endpoint.protocol() {
         Protocol::Native => Box::new(native::Connection::client(options.native.clone(), now)),
         Protocol::Grpc => http2(http2::Flavour::Grpc),
         Protocol::Rest => http2(http2::Flavour::Rest),
-    };
-    let Some(tls) = &options.tls else {
-        return Ok(core);
-    };
-    match tls.session(endpoint.protocol(), endpoint.authority(), now) {
-        Ok(session) => Ok(Box::new(Secured::client(session, core))),
-        Err(fault) => {
-            let context = format!("{endpoint} cannot be spoken to with TLS");
-            let error = CallError::new(ErrorKind::NotSent, Origin::Local, false, context);
-            Err(error.with_source(fault))
-        }
     }
 }
 

@@ -38,8 +38,6 @@ pub use listener::ServerCounters;
 
 pub(crate) use buffers::ReadBuffers;
 pub(crate) use client::client_core;
-pub(crate) use closing::NO_TLS_THERE;
-pub(crate) use listener::{Told, Tongues};
 pub(crate) use threads::Loops;
 
 use crate::ServerOptions;
@@ -199,7 +197,8 @@ impl EventLoop {
         self.services.push(tasks);
         self.listeners.push(Some(Accepting {
             socket: Some(socket),
-            tongues: Tongues { kind_of, options },
+            kind_of,
+            options,
             counters,
             orphans: 0,
         }));
