@@ -31,9 +31,10 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "corewire-mesh-gateway: %s\n", error.what());
         return 2;
     } catch (const std::exception& error) {
-        peers::emit(
-            peers::JsonObject().add("event", "error").add("what", error.what()).add("where",
-                                                                                    "gateway"));
+        peers::emit(peers::JsonObject()
+                        .add("event", "error")
+                        .add("what", error.what())
+                        .add("where", "gateway"));
         return 1;
     }
 }

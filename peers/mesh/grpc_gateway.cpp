@@ -149,8 +149,8 @@ class Gateway {
         const Nanoseconds cpu = cpu_after_ - cpu_before_;
         const unsigned connections = static_cast<unsigned>(addresses_of(options_.target).size());
         const Versions versions = {{"grpc", grpc::Version()}};
-        peers::emit(measured_.result(*plan_, interrupted_, cpu, first_answer_, connections,
-                                     versions));
+        peers::emit(
+            measured_.result(*plan_, interrupted_, cpu, first_answer_, connections, versions));
         return 0;
     }
 

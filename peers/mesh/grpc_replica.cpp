@@ -98,8 +98,7 @@ class UnaryCall final : public Tag {
         const Nanoseconds received = now_ns();
         accept(host_);
         finishing_ = true;
-        const grpc::Status status =
-            Method::answer(host_, context_, request_, response_, received);
+        const grpc::Status status = Method::answer(host_, context_, request_, response_, received);
         if (status.ok()) {
             writer_.Finish(response_, status, static_cast<Tag*>(this));
         } else {

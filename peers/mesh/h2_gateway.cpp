@@ -91,8 +91,8 @@ class Gateway final : public H2Handler {
         const Nanoseconds deadline =
             now_ns() + static_cast<Nanoseconds>(options_.patience * peers::kSecond);
         for (const auto& address : addresses_of(options_.target)) {
-            sessions_.push_back(std::make_unique<H2Session>(reach(address, deadline), true,
-                                                            address, *this));
+            sessions_.push_back(
+                std::make_unique<H2Session>(reach(address, deadline), true, address, *this));
             watch(sessions_.back()->fd(), sessions_.size() - 1);
         }
         for (unsigned i = 0; i < options_.connect; ++i) {
@@ -142,9 +142,9 @@ class Gateway final : public H2Handler {
         const bool closing = interrupted_ != 0 || now >= plan_->window_end;
         if (closing && cpu_after_ == 0) cpu_after_ = cpu_.read().value_or(1);
         if (closing && (in_flight_ == 0 || now >= plan_->give_up)) return true;
-        Nanoseconds wake = closing                    ? plan_->give_up
+        Nanoseconds wake = closing                     ? plan_->give_up
                            : now < plan_->window_start ? plan_->window_start
-                                                      : plan_->window_end;
+                                                       : plan_->window_end;
         // A signal is looked for at least so often.
         wake = std::min(wake, now + 50'000'000);
         if (!closing) {

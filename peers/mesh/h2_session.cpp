@@ -112,11 +112,14 @@ void H2Session::request(const std::string& body, std::uint64_t number, peers::Na
     stream->body = &body;
     const std::string who = correlation(number);
     const std::string when = std::to_string(sent);
-    const std::array<nghttp2_nv, 8> fields = {
-        field(":method", "POST"),          field(":scheme", "http"),
-        field(":authority", authority_),   field(":path", kPath),
-        field("content-type", "application/json"), field(kCorrelation, who),
-        field("3gpp-sbi-max-rsp-time", "10000"),   field(kSent, when)};
+    const std::array<nghttp2_nv, 8> fields = {field(":method", "POST"),
+                                              field(":scheme", "http"),
+                                              field(":authority", authority_),
+                                              field(":path", kPath),
+                                              field("content-type", "application/json"),
+                                              field(kCorrelation, who),
+                                              field("3gpp-sbi-max-rsp-time", "10000"),
+                                              field(kSent, when)};
     nghttp2_data_provider provider{};
     provider.source.ptr = stream;
     provider.read_callback = read_body;
