@@ -1,5 +1,7 @@
 //! Figures 5, 11 and 12 of the paper, and what goes beyond them: chains and gateways.
 
+use std::cmp::Reverse;
+
 use super::metric::Metric;
 use super::paper;
 use super::runs::{Condition, Runs};
@@ -154,8 +156,8 @@ pub(super) fn by_hops(runs: &Runs<'_>) -> Vec<Figure> {
 pub(super) fn hop_conditions<'r>(runs: &'r Runs<'_>) -> Vec<&'r Condition> {
     let longest = runs
         .conditions()
-        .filter(|condition| condition.hops > 1 && condition.gateways == 1)
-        .max_by_key(|condition| (condition.rate, condition.hops));
+        .filter(|condition| condition.hops > 1)
+        .max_by_key(|condition| (Reverse(condition.gateways), condition.rate, condition.hops));
     longest.map_or_else(Vec::new, |base| {
         runs.sweep(
             base,

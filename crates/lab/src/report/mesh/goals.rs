@@ -461,11 +461,7 @@ impl Goal {
     fn show(&self, value: f64) -> String {
         match self.bound {
             Share(_) if value > 0.0 && value < 0.5 => {
-                format!(
-                    "{} (1/{})",
-                    format::ratio(value),
-                    format::significant(1.0 / value)
-                )
+                format!("{} (1/{:.1})", format::ratio(value), 1.0 / value).replace(".0)", ")")
             }
             Share(_) | Times(_) => format::ratio(value),
             Above(_) if value < 0.0 => format!("−{}", self.metric.show(-value)),
@@ -507,7 +503,13 @@ pub(super) fn section(runs: &Runs<'_>) -> String {
 fn row(goal: &Goal, runs: &Runs<'_>, html: &mut String) {
     let found = goal.find(runs);
     let (class, words) = goal.standing(found.as_ref()).mark();
-    let bound = |bound: Option<f64>| bound.map_or_else(String::new, |value| goal.show(value));
+    let sign = match goal.bound {
+        Share(_) | Above(_) | AtMost => "at most",
+        Times(_) | AtLeast => "at least",
+    };
+    let bound = |bound: Option<f64>| {
+        bound.map_or_else(String::new, |value| format!("{sign} {}", goal.show(value)))
+    };
     let _ = write!(
         html,
         "<tr><td>{}</td><td>{}</td><td>{}</td>",
@@ -571,12 +573,14 @@ fn what_was_measured(runs: &Runs<'_>) -> String {
 }
 
 fn in_words(runs: &Runs<'_>) -> String {
-    let standings: Vec<Standing> = GOALS
+    let goals: Vec<&Goal> = GOALS
         .iter()
-        .map(|goal| goal.standing(goal.find(runs).as_ref()))
+        .filter(|goal| goal.must.or(goal.aim).is_some())
         .collect();
-    let count = |wanted: Standing| standings.iter().filter(|it| **it == wanted).count();
-    let goals = standings.len() - count(Standing::NoGoal);
+    let count = |wanted: Standing| {
+        let standing = |goal: &&&Goal| goal.standing(goal.find(runs).as_ref()) == wanted;
+        goals.iter().filter(standing).count()
+    };
     let mut sentence = String::new();
     if let Some(condition) = runs.at_rate()
         && let Some(compared) = runs.compare(condition, "inline-rest", "envoy-2-rest", Metric::P99)
@@ -591,15 +595,13 @@ fn in_words(runs: &Runs<'_>) -> String {
     }
     let _ = write!(
         sentence,
-        "Of {goals} goals, {} are met to the aim and {} more as they must be, {} are missed, and {} \
+        "Of {} goals, {} are met to the aim and {} more as they must be, {} are missed, and {} \
          could not be judged because their paths were not run here.",
+        goals.len(),
         count(Standing::Aim),
         count(Standing::Must),
         count(Standing::Missed),
-        GOALS
-            .iter()
-            .filter(|goal| goal.must.or(goal.aim).is_some() && goal.find(runs).is_none())
-            .count(),
+        count(Standing::NotRun),
     );
     sentence
 }

@@ -1,0 +1,120 @@
+//! The mesh experiment through the program itself: real gateways and replicas, for a moment; and
+//! what wrong options and what is not built lead to.
+
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn run(dir: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_corewire"))
+        .args(["lab", "run", "mesh", "--profile", "smoke"])
+        .args(arguments)
+        .current_dir(dir)
+        .env_remove("COREWIRE_ENVOY")
+        .env_remove("COREWIRE_TRANSPORT")
+        // Neither peers nor Envoy: the same on every machine.
+        .env("COREWIRE_PEERS", dir)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn records(dir: &Path) -> Vec<Value> {
+    std::fs::read_to_string(dir.join("out/results.jsonl"))
+        .expect("results")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a record"))
+        .collect()
+}
+
+#[test]
+fn direct_paths_and_chains_are_measured_and_holes_name_their_reason() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = run(
+        dir.path(),
+        &[
+            "--path",
+            "direct-rest,direct-native,inline-shm,grpc-xds",
+            "--rate",
+            "300",
+            "--replicas",
+            "3",
+            "--hops",
+            "1,3",
+            "--gateways",
+            "2",
+            "--repeat",
+            "1",
+            "--out",
+            "out",
+        ],
+    );
+    let said = stderr(&output);
+    // A path that was named and cannot be run is a failure of the command.
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let records = records(dir.path());
+    assert_eq!(records.len(), 8, "{said}");
+    for record in &records {
+        let subject = record["subject"].as_str().expect("a path");
+        let error = || record["error"]["what"].as_str().expect("a sentence");
+        match subject {
+            "inline-shm" => assert!(error().contains("not built yet"), "{record}"),
+            "grpc-xds" => assert!(error().contains("C++"), "{record}"),
+            _ => {
+                assert_eq!(record["status"], "complete", "{record}");
+                assert_eq!(record["errors"], 0, "{record}");
+                assert!(record["requests"].as_u64().expect("a count") > 0);
+                let extra = &record["extra"];
+                assert!(extra["one_way_us"]["p50"].as_f64().expect("a time") > 0.0);
+                let processes = extra["processes"].as_array().expect("processes").len();
+                let links = extra["hops"].as_u64().expect("a count") - 1;
+                assert_eq!(processes as u64, 2 + 3 + links, "{record}");
+                let hops = extra["hops_one_way_us"].as_array().map_or(1, Vec::len);
+                assert_eq!(hops as u64, links + 1, "{record}");
+            }
+        }
+    }
+    let page = std::fs::read_to_string(dir.path().join("out/report.html")).expect("a report");
+    assert!(page.contains("hop 3"), "the chain's shares");
+}
+
+#[test]
+fn what_is_not_built_and_what_does_not_exist_is_said() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let refused = |arguments: &[&str], why: &str| {
+        let output = run(dir.path(), arguments);
+        let said = stderr(&output);
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains(why), "{why} in {said}");
+    };
+    refused(&["--mtls", "on"], "mutual TLS is not built yet");
+    refused(&["--path", "inline-shm"], "not built yet");
+    refused(&["--path", "envoy-3-rest"], "there is no path");
+    refused(&["--rate", "2", "--gateways", "4"], "cannot be shared");
+    assert!(!dir.path().join("out").exists());
+}
+
+#[test]
+fn a_gateway_by_hand_measures_replicas_by_hand() {
+    let gateway = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_corewire"))
+            .args(["nf", "smf-gateway"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program starts")
+    };
+    let nobody = gateway(&["--target", "127.0.0.1:1", "--patience", "0.2"]);
+    assert!(stderr(&nobody).contains("no replica answers"));
+    let shared = gateway(&["--target", "127.0.0.1:1", "--transport", "shm"]);
+    assert!(stderr(&shared).contains("not built yet"));
+    let rate = gateway(&["--target", "127.0.0.1:1", "--rate", "fast"]);
+    assert_eq!(rate.status.code(), Some(2));
+}
