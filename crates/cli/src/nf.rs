@@ -2,10 +2,12 @@
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use corewire::{Address, Protocol, Server, ServerOptions, parse_address};
+use corewire::tls::{Files, ServerTls};
+use corewire::{Address, OnFault, Protocol, Server, ServerOptions, parse_address};
 use corewire_guti::service::GutiService;
 use corewire_guti::{Allocator, Guami};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +26,12 @@ enum Function {
 Every protocol is spoken on the same port. With the server at 127.0.0.1:7000:
 
   curl --http2-prior-knowledge -X POST http://127.0.0.1:7000/guti.v1.GutiService/Allocate
-  grpcurl -plaintext -proto peers/idl/guti.proto 127.0.0.1:7000 guti.v1.GutiService/Allocate")]
+  grpcurl -plaintext -proto peers/idl/guti.proto 127.0.0.1:7000 guti.v1.GutiService/Allocate
+
+With --tls-certificate server.pem --tls-key server.key --tls-authorities clients.pem:
+
+  curl --cacert authority.pem --cert client.pem --key client.key -X POST \\
+       https://localhost:7000/guti.v1.GutiService/Allocate")]
     Guti(GutiArgs),
     /// An SMF gateway: sends SM-Context-Create requests at a rate and measures them
     #[command(after_help = "\
@@ -51,6 +58,44 @@ struct GutiArgs {
     /// Seconds that calls in flight get to finish when the process is told to end
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     drain: u64,
+    #[command(flatten)]
+    tls: TlsArgs,
+}
+
+/// TLS on the server's side. Files are read again when they change.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "TLS")]
+struct TlsArgs {
+    /// This server's certificate and those between it and a root, PEM [default: clear text]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// The certificate's private key, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Clients must present a certificate that one of these authorities issued (mutual TLS), PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_authorities: Option<PathBuf>,
+    /// Serve clear text on the same port too, for the time in which clients change over
+    #[arg(long, requires = "tls_certificate")]
+    tls_or_clear_text: bool,
+}
+
+impl TlsArgs {
+    fn settings(&self) -> anyhow::Result<Option<ServerTls>> {
+        let (Some(certificate), Some(key)) = (&self.tls_certificate, &self.tls_key) else {
+            return Ok(None);
+        };
+        let mut files = Files::new().with_identity(certificate, key);
+        if let Some(authorities) = &self.tls_authorities {
+            files = files.with_authorities(authorities);
+        }
+        let tls = ServerTls::new(files)?;
+        Ok(Some(if self.tls_or_clear_text {
+            tls.allowing_clear_text()
+        } else {
+            tls
+        }))
+    }
 }
 
 pub(crate) fn run(args: NfArgs) -> anyhow::Result<ExitCode> {
@@ -81,6 +126,15 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
             .map(|name| name.parse())
             .collect::<Result<Vec<Protocol>, _>>()?;
     }
+    options.tls = args.tls.settings()?;
+    options.on_fault = Some(OnFault::new(|peer, why| {
+        eprintln!("guti: {}: {why}", peer.address);
+    }));
+    let secured = match &options.tls {
+        Some(_) if args.tls.tls_authorities.is_some() => "; mutual TLS",
+        Some(_) => "; TLS",
+        None => "",
+    };
     let allocator = Allocator::new(Guami::default()).context("the TMSI key could not be drawn")?;
     let protocols: Vec<_> = options
         .protocols
@@ -91,7 +145,10 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let server = Server::start(&listen, Arc::new(GutiService::new(allocator)), options)?;
     for address in server.addresses() {
-        println!("guti: listening at {address} ({})", protocols.join(", "));
+        println!(
+            "guti: listening at {address} ({}{secured})",
+            protocols.join(", ")
+        );
     }
     signals.forever().next();
     eprintln!("guti: draining, at most {} s", args.drain);

@@ -36,9 +36,14 @@ pub use corewire_message::{
     Service, Status,
 };
 pub use corewire_transport::{
-    Address, Client, ClientOptions, Endpoint, EndpointFault, EventLoop, LoopHandle, Protocol,
-    Server, ServerCounters, ServerOptions, parse_address,
+    Address, Client, ClientOptions, Endpoint, EndpointFault, EventLoop, LoopHandle, OnFault,
+    Protocol, Server, ServerCounters, ServerOptions, parse_address,
 };
+
+/// TLS and mutual TLS: settings of both ends, certificates in files.
+pub mod tls {
+    pub use corewire_transport::tls::{ClientCertificates, ClientTls, Files, ServerTls, TlsFault};
+}
 
 /// The same for threads that wait.
 pub mod blocking {

@@ -1,6 +1,6 @@
 //! The answering side.
 
-use crate::{Code, Event, Inbound, Operation, Outbound, Request, Response, Status};
+use crate::{Bytes, Code, Event, Inbound, Operation, Outbound, Request, Response, Status};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -25,15 +25,26 @@ pub struct Peer {
     pub address: String,
     /// The protocol of the connection: `native`, or `http2` for gRPC and REST alike.
     pub protocol: &'static str,
+    /// The certificate that it proved to have the key of (mutual TLS), as DER; an accepted
+    /// authority issued it.
+    pub certificate: Option<Bytes>,
 }
 
 impl Peer {
-    /// A peer at this address.
+    /// A peer at this address, without a certificate.
     pub fn new(address: impl Into<String>, protocol: &'static str) -> Self {
         Self {
             address: address.into(),
             protocol,
+            certificate: None,
         }
+    }
+
+    /// The same with its certificate.
+    #[must_use]
+    pub fn with_certificate(mut self, certificate: Option<Bytes>) -> Self {
+        self.certificate = certificate;
+        self
     }
 }
 

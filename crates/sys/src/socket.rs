@@ -347,6 +347,13 @@ impl Socket {
         set_level_option(&self.fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK)
     }
 
+    /// Says that nothing more is sent; the peer's octets can still be read.
+    pub fn shutdown_sending(&self) {
+        // SAFETY: shutdown touches no memory; the descriptor is open. It fails only when the peer
+        // has gone already.
+        unsafe { libc::shutdown(self.fd.as_raw_fd(), libc::SHUT_WR) };
+    }
+
     /// Ends both directions; a thread that waits in `receive` wakes with the end.
     pub fn shutdown(&self) {
         // SAFETY: shutdown touches no memory; the descriptor is open. It fails only when the peer

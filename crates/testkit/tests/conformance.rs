@@ -49,6 +49,13 @@ blocking!(grpc_unix_blocking, Grpc, Unix);
 blocking!(rest_tcp_blocking, Rest, Tcp);
 blocking!(rest_unix_blocking, Rest, Unix);
 
+event_loop!(native_tls_event_loop, Native, Tls);
+event_loop!(grpc_tls_event_loop, Grpc, Tls);
+event_loop!(rest_tls_event_loop, Rest, Tls);
+blocking!(native_tls_blocking, Native, Tls);
+blocking!(grpc_tls_blocking, Grpc, Tls);
+blocking!(rest_tls_blocking, Rest, Tls);
+
 simulated!(native_simulated, native_simulated_rough, Spoken::Native);
 simulated!(
     grpc_simulated,

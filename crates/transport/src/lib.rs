@@ -18,10 +18,11 @@ mod event_loop;
 pub mod http2;
 mod options;
 mod server;
+pub mod tls;
 
 pub use corewire_sys::Address;
 pub use corewire_wire::native;
 pub use endpoint::{Endpoint, EndpointFault, Protocol, parse_address};
 pub use event_loop::{Client, ConnectionWatcher, EventLoop, LoopHandle, ServerCounters};
-pub use options::{ClientOptions, ServerOptions};
+pub use options::{ClientOptions, OnFault, ServerOptions};
 pub use server::Server;

@@ -1,14 +1,18 @@
 //! What can be set for a connection or a server, with its defaults.
 
 use crate::http2;
+use crate::tls::{ClientTls, ServerTls};
+use corewire_message::Peer;
 use corewire_wire::native;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Settings of the calling side.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// How long connecting may take, all addresses of the host together; a blocking call gives up
+    /// How long connecting may take, all addresses of the host and the TLS handshake together; a blocking call gives up
     /// at its deadline if that is earlier. Default 5 s.
     pub connect_timeout: Duration,
     /// The deadline of a call that brings none. Default 10 s.
@@ -21,6 +25,8 @@ pub struct ClientOptions {
     /// How long a blocking caller asks the socket again and again before it sleeps, whether it
     /// pays or not. Burns the CPU meanwhile. Default zero: off.
     pub busy_poll: Duration,
+    /// TLS: whom to believe, and what to present. Default: clear text.
+    pub tls: Option<ClientTls>,
     /// Settings of the native protocol.
     pub native: native::Config,
     /// Settings of HTTP/2.
@@ -34,9 +40,34 @@ impl Default for ClientOptions {
             call_timeout: Duration::from_secs(10),
             patience: Duration::from_micros(20),
             busy_poll: Duration::ZERO,
+            tls: None,
             native: native::Config::default(),
             http2: http2::Config::default(),
         }
+    }
+}
+
+/// Is told of a peer whose connection was ended, and why. Called on the event loop: it must neither
+/// block nor panic, and it is called as often as strangers like.
+#[derive(Clone)]
+pub struct OnFault(Arc<Tell>);
+
+type Tell = dyn Fn(&Peer, &str) + Send + Sync;
+
+impl OnFault {
+    /// Calls this.
+    pub fn new(tell: impl Fn(&Peer, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    pub(crate) fn tell(&self, peer: &Peer, why: &str) {
+        (self.0)(peer, why);
+    }
+}
+
+impl fmt::Debug for OnFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnFault")
     }
 }
 
@@ -58,10 +89,16 @@ pub struct ServerOptions {
     /// them does too, until one of them has ended. An event that has begun is finished even when its
     /// connection closes meanwhile. Default 1024; zero counts as one.
     pub max_events_in_progress: usize,
-    /// How long a new connection may take to show which protocol it speaks. Default 10 s.
+    /// How long a new connection may take to show which protocol it speaks, with TLS to end the
+    /// handshake too. Default 10 s.
     pub first_octets_timeout: Duration,
     /// How long an event loop asks again and again before it sleeps. Default zero: off.
     pub busy_poll: Duration,
+    /// Who is told that a connection was ended because its peer broke the protocol or was refused,
+    /// and why. Default: nobody; they are counted.
+    pub on_fault: Option<OnFault>,
+    /// TLS: this server's certificate, and what it asks of clients. Default: clear text.
+    pub tls: Option<ServerTls>,
     /// Settings of the native protocol.
     pub native: native::Config,
     /// Settings of HTTP/2.
@@ -78,6 +115,8 @@ impl Default for ServerOptions {
             max_events_in_progress: 1024,
             first_octets_timeout: Duration::from_secs(10),
             busy_poll: Duration::ZERO,
+            on_fault: None,
+            tls: None,
             native: native::Config::default(),
             http2: http2::Config::default(),
         }

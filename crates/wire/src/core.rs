@@ -14,7 +14,7 @@
 //! The rest are commands: what the application wants.
 
 use crate::Outbox;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use corewire_message::{Body, CallError, CallKind, Code, Event, Operation, Request, Response};
 use std::fmt;
 use std::sync::Arc;
@@ -239,6 +239,17 @@ pub trait Core {
     /// a timeout found the peer dead; the driver looks after `handle_timeout`, sends what
     /// `poll_transmit` still gives and closes.
     fn fault(&self) -> Option<&Fault> {
+        None
+    }
+
+    /// Whether calls can go out: `false` while the two ends still agree on how (TLS). A client may
+    /// call all the same, its calls wait; a server's protocol is not known before.
+    fn is_established(&self) -> bool {
+        true
+    }
+
+    /// The certificate that the peer proved to have the key of, as DER.
+    fn peer_certificate(&self) -> Option<Bytes> {
         None
     }
 

@@ -4,8 +4,10 @@ use super::bench::{Fixture, MAX_MESSAGE};
 use super::service::{Probe, SuiteService};
 use super::threaded::Threaded;
 use super::watchdog::block_on;
+use crate::certificates;
 use crate::clock::{BoxFuture, Clock, RealClock};
 use corewire_message::{Channel, blocking};
+use corewire_transport::tls::{ClientTls, ServerTls};
 use corewire_transport::{
     Address, ClientOptions, Endpoint, EventLoop, LoopHandle, Protocol, Server, ServerOptions,
 };
@@ -29,11 +31,14 @@ pub enum Family {
     Tcp,
     /// A path in a directory for temporary files.
     Unix,
+    /// The loopback interface with mutual TLS.
+    Tls,
 }
 
 /// A [`Fixture`] of real sockets on this machine.
 pub struct Sockets {
     protocol: Protocol,
+    family: Family,
     probe: Arc<Probe>,
     address: Address,
     directory: Option<PathBuf>,
@@ -82,11 +87,12 @@ impl Sockets {
             Some(directory) => Address::Unix(directory.join("suite.sock")),
         };
         let probe = Arc::new(Probe::default());
-        let server = start(&address, &probe);
+        let server = start(&address, family, &probe);
         let address = server.addresses()[0].clone();
         let (client_loop, client_thread) = client.unzip();
         Self {
             protocol,
+            family,
             probe,
             address,
             directory,
@@ -99,11 +105,21 @@ impl Sockets {
 
     fn client(&self, address: Address, max_message: usize) -> Channel {
         let endpoint = Endpoint::new(self.protocol, address);
-        let options = client_options(max_message);
+        let options = self.client_options(max_message);
         match &self.client_loop {
             Some(client_loop) => Channel::new(client_loop.connect(endpoint, options)),
             None => Channel::new(Threaded(thread_client(endpoint, options))),
         }
+    }
+
+    fn client_options(&self, max_message: usize) -> ClientOptions {
+        let mut options = ClientOptions::default();
+        options.native.max_message = u32::try_from(max_message).unwrap_or(u32::MAX);
+        options.http2.max_message = max_message;
+        if self.family == Family::Tls {
+            options.tls = Some(ClientTls::new(certificates::files("client")).expect("good files"));
+        }
+        options
     }
 
     fn take_server(&self) -> Option<Server> {
@@ -119,15 +135,11 @@ fn thread_client(endpoint: Endpoint, options: ClientOptions) -> blocking::Channe
     blocking::Channel::new(corewire_transport::blocking::Client::new(endpoint, options))
 }
 
-fn client_options(max_message: usize) -> ClientOptions {
-    let mut options = ClientOptions::default();
-    options.native.max_message = u32::try_from(max_message).unwrap_or(u32::MAX);
-    options.http2.max_message = max_message;
-    options
-}
-
-fn start(address: &Address, probe: &Arc<Probe>) -> Server {
+fn start(address: &Address, family: Family, probe: &Arc<Probe>) -> Server {
     let mut options = ServerOptions::default();
+    if family == Family::Tls {
+        options.tls = Some(ServerTls::new(certificates::files("server")).expect("good files"));
+    }
     // Two, whatever the machine: connections are spread over them.
     options.loops = 2;
     options.native.max_message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
@@ -181,7 +193,7 @@ impl Fixture for Sockets {
 
     fn connect_thread(&self) -> Option<blocking::Channel> {
         let endpoint = Endpoint::new(self.protocol, self.address.clone());
-        Some(thread_client(endpoint, client_options(MAX_MESSAGE)))
+        Some(thread_client(endpoint, self.client_options(MAX_MESSAGE)))
     }
 
     fn spawn(&self, task: BoxFuture<()>) {
@@ -197,7 +209,7 @@ impl Fixture for Sockets {
     }
 
     fn start_server(&self) {
-        *lock(&self.server) = Some(start(&self.address, &self.probe));
+        *lock(&self.server) = Some(start(&self.address, self.family, &self.probe));
     }
 
     fn drain_server(&self) {

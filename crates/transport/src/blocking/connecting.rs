@@ -5,11 +5,13 @@
 //! time than the options allow does its failure say nothing about the service: then the next tries.
 
 use super::link::Link;
-use crate::event_loop::{after, clock};
+use crate::event_loop::{NO_TLS_THERE, after, clock};
 use crate::{ClientOptions, Endpoint};
+use bytes::BytesMut;
 use corewire_message::{CallError, ErrorKind, Origin};
 use corewire_sys::{Address, Socket};
-use std::io;
+use corewire_wire::{Core, Input, Outbox};
+use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,9 @@ use std::time::{Duration, Instant};
 /// has gone meanwhile is noticed before and not after, when the call's fate would be unknown. Costs
 /// one system call; callers in a tight loop do not pay it.
 const LOOK_AFTER: Duration = Duration::from_millis(1);
+
+/// Room to read into during a TLS handshake: a server's messages with its chain of certificates.
+const READ_IN_A_HANDSHAKE: usize = 16 * 1024;
 
 /// The way to a client's current connection.
 #[derive(Debug, Default)]
@@ -76,13 +81,17 @@ impl Connecting {
         drop(current);
 
         let until = after(time, options.connect_timeout);
-        let connected = connect_in_turn(endpoint.addresses(), until.min(deadline));
+        let core = crate::event_loop::client_core(endpoint, options, time);
+        let connected = match core {
+            Ok(core) => connect_in_turn(endpoint.addresses(), until.min(deadline))
+                .and_then(|socket| agree(socket, core, until.min(deadline))),
+            Err(error) => Err(io::Error::new(io::ErrorKind::InvalidInput, error)),
+        };
         let now = clock();
         let mut current = self.lock();
         current.attempt = None;
         let (outcome, result) = match connected {
-            Ok(socket) => {
-                let core = crate::event_loop::client_core(endpoint, options, now);
+            Ok((socket, core)) => {
                 let link = Arc::new(Link::new(socket, core, options, now));
                 current.link = Some(Arc::clone(&link));
                 (Outcome::Open, Ok((link, now)))
@@ -144,6 +153,55 @@ fn connect_in_turn<'a>(
         untried -= 1;
     }
     Err(failure)
+}
+
+/// Lets the two ends agree on how to speak (TLS), before the connection is given to callers. Without
+/// TLS there is nothing to agree on.
+fn agree(
+    socket: Socket,
+    mut core: Box<dyn Core + Send>,
+    until: Instant,
+) -> io::Result<(Socket, Box<dyn Core + Send>)> {
+    let mut outbox = Outbox::new();
+    let mut buffer = BytesMut::new();
+    while !core.is_established() {
+        core.poll_transmit(clock(), &mut outbox);
+        send_out(&socket, &mut outbox, until)?;
+        if clock() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        socket.wait(false, Some(until))?;
+        buffer.reserve(READ_IN_A_HANDSHAKE);
+        match socket.receive_now(&mut buffer) {
+            Ok(0) => return Err(io::Error::new(io::ErrorKind::ConnectionReset, NO_TLS_THERE)),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(error) => return Err(error),
+        }
+        if let Err(fault) = core.handle_event(clock(), Input::Octets(&mut buffer)) {
+            // The peer is told why, as far as it still reads; the fault counts either way.
+            core.poll_transmit(clock(), &mut outbox);
+            let _peer_gone = send_out(&socket, &mut outbox, until);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, fault));
+        }
+    }
+    Ok((socket, core))
+}
+
+fn send_out(socket: &Socket, outbox: &mut Outbox, until: Instant) -> io::Result<()> {
+    while !outbox.is_empty() {
+        match socket.send_now(&[IoSlice::new(outbox.first())]) {
+            Ok(count) => outbox.advance(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && clock() < until => {
+                socket.wait(true, Some(until))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn unreachable(endpoint: &Endpoint, error: Arc<io::Error>) -> CallError {

@@ -5,6 +5,7 @@ use super::call::{CallFuture, loop_ended};
 use super::inbox::{Command, Completion, Shared};
 use super::stream::{Side, StreamShared, ends};
 use crate::endpoint::Protocol;
+use crate::tls::Secured;
 use crate::{ClientOptions, Endpoint, http2};
 use corewire_message::{
     CallError, CallStream, Caller, ErrorKind, Event, Origin, Request, Response,
@@ -58,7 +59,10 @@ impl Channel {
     }
 
     /// The protocol core of a new connection.
-    pub(crate) fn new_core(&self, now: Instant) -> Box<dyn Core + Send> {
+    ///
+    /// # Errors
+    /// When the options do not go with the endpoint.
+    pub(crate) fn new_core(&self, now: Instant) -> Result<Box<dyn Core + Send>, CallError> {
         client_core(&self.endpoint, &self.options, now)
     }
 
@@ -107,12 +111,13 @@ impl Channel {
     }
 }
 
-/// The protocol core for the calling side of a connection to `endpoint`.
+/// The protocol core for the calling side of a connection to `endpoint`, behind TLS where the
+/// options say so.
 pub(crate) fn client_core(
     endpoint: &Endpoint,
     options: &ClientOptions,
     now: Instant,
-) -> Box<dyn Core + Send> {
+) -> Result<Box<dyn Core + Send>, CallError> {
     let http2 = |flavour| {
         let config = options.http2.clone();
         Box::new(http2::Connection::client(
@@ -122,10 +127,21 @@ pub(crate) fn client_core(
             now,
         ))
     };
-    match endpoint.protocol() {
+    let core: Box<dyn Core + Send> = match endpoint.protocol() {
         Protocol::Native => Box::new(native::Connection::client(options.native.clone(), now)),
         Protocol::Grpc => http2(http2::Flavour::Grpc),
         Protocol::Rest => http2(http2::Flavour::Rest),
+    };
+    let Some(tls) = &options.tls else {
+        return Ok(core);
+    };
+    match tls.session(endpoint.protocol(), endpoint.authority(), now) {
+        Ok(session) => Ok(Box::new(Secured::client(session, core))),
+        Err(fault) => {
+            let context = format!("{endpoint} cannot be spoken to with TLS");
+            let error = CallError::new(ErrorKind::NotSent, Origin::Local, false, context);
+            Err(error.with_source(fault))
+        }
     }
 }
 

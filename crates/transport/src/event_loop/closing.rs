@@ -4,9 +4,20 @@ use super::arena::Key;
 use super::connection::{Connection, Role, State};
 use super::dispatch::Limits;
 use super::listener::{Accepting, ServerCounters};
-use super::{EventLoop, Phase, UNDECIDED_GRACE};
+use super::{EventLoop, Phase, UNDECIDED_GRACE, after};
 use corewire_wire::Input;
 use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Why a client's connection ended in the middle of the handshake.
+pub(crate) const NO_TLS_THERE: &str =
+    "the peer closed the connection during the TLS handshake: does it speak TLS at this port?";
+
+/// How long a peer that broke the protocol is given to hear why.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Octets that such a peer may send meanwhile.
+const LINGER_OCTETS: usize = 1024 * 1024;
 
 impl EventLoop {
     /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
@@ -35,17 +46,22 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        if why.is_some()
+        if let Some(why) = &why
             && connection
                 .core
                 .as_ref()
                 .is_some_and(|core| core.fault().is_some())
         {
-            self.count_fault(key);
+            self.note_fault(key, why);
         }
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
+        // Peers that do not speak TLS say nothing when they hang up.
+        let agreeing = connection.state == State::Open
+            && connection.settle_by.is_some()
+            && matches!(connection.role, Role::Client { .. });
+        let why = why.or_else(|| agreeing.then(|| NO_TLS_THERE.to_owned()));
         connection.why.clone_from(&why);
         // The core's last words tell the peer what it did wrong; it may be gone. They go before the
         // core learns of the end, since from then on it has nothing more to say.
@@ -54,13 +70,16 @@ impl EventLoop {
         }
         connection.end_core(now);
         self.hand_on(key, Limits::NONE);
+        if self.lingers(key) {
+            return self.linger(key, why.as_deref());
+        }
         let Some(mut connection) = self.connections.remove(key) else {
             return;
         };
         if let Some((_, timer)) = connection.timer {
             self.timers.remove(timer);
         }
-        let failed_to_connect = connection.state == State::Connecting;
+        let failed_to_connect = connection.settle_by.is_some();
         if let Role::Client { channel, .. } = connection.role
             && let Some(Some(channel)) = self.channels.get_mut(channel)
             // Not of a channel that has another connection by now, or another owner.
@@ -72,30 +91,70 @@ impl EventLoop {
             }
             channel.disconnected(why.as_deref().unwrap_or("the peer closed it"));
         }
-        self.leave_tasks(&mut connection);
+        self.leave_tasks(&mut connection.role);
         end_callers(&mut connection.role, why.as_deref());
+        // An event was accepted when it began: it goes on.
+        if let Role::Server { service, .. } = connection.role
+            && let Some(Some(accepting)) = self.listeners.get_mut(service)
+        {
+            accepting.orphans += connection.events;
+        }
     }
 
-    /// Calls that nobody waits for are dropped, even those that the core did not name any more. An
-    /// event was accepted when it began: it goes on.
-    fn leave_tasks(&mut self, connection: &mut Connection) {
-        let Role::Server { service, tasks, .. } = &mut connection.role else {
+    /// Whether the peer of a connection that is over shall hear why: it broke the protocol and was
+    /// told, and may be sending still.
+    fn lingers(&mut self, key: Key) -> bool {
+        self.phase != Phase::Ended
+            && self.connections.get_mut(key).is_some_and(|connection| {
+                matches!(connection.role, Role::Server { .. })
+                    && connection.state == State::Open
+                    && connection.outbox.is_empty()
+                    && connection
+                        .core
+                        .as_ref()
+                        .is_some_and(|core| core.fault().is_some())
+            })
+    }
+
+    fn linger(&mut self, key: Key, why: Option<&str>) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        connection.socket.shutdown_sending();
+        connection.core = None;
+        connection.state = State::Lingering {
+            patience: LINGER_OCTETS,
+        };
+        connection.settle_by = Some(after(self.now, LINGER));
+        let left = connection.role.leave();
+        if let Some(mut role) = left {
+            self.leave_tasks(&mut role);
+            end_callers(&mut role, why);
+        }
+        self.mark_dirty(key);
+    }
+
+    /// Calls that nobody waits for are dropped, even those that the core did not name any more.
+    fn leave_tasks(&mut self, role: &mut Role) {
+        let Role::Server { service, tasks, .. } = role else {
             return;
         };
         if let Some(service) = self.services.get_mut(*service) {
             tasks.drain().for_each(|(_, place)| service.abandon(place));
         }
-        if let Some(Some(accepting)) = self.listeners.get_mut(*service) {
-            accepting.orphans += connection.events;
-        }
     }
 
-    fn count_fault(&mut self, key: Key) {
+    fn note_fault(&mut self, key: Key, why: &str) {
         if let Some(connection) = self.connections.get_mut(key)
-            && let Role::Server { service, .. } = connection.role
-            && let Some(Some(accepting)) = self.listeners.get(service)
+            && let Role::Server {
+                service, context, ..
+            } = &connection.role
+            && let Some(Some(accepting)) = self.listeners.get(*service)
         {
             ServerCounters::count(&accepting.counters.faults);
+            if let Some(on_fault) = &accepting.tongues.options.on_fault {
+                on_fault.tell(context.peer(), why);
+            }
         }
     }
 
@@ -165,7 +224,7 @@ impl EventLoop {
         let orphans = |accepting: &Accepting| accepting.orphans;
         let mut left: usize = self.listeners.iter().flatten().map(orphans).sum();
         left += self.close_idle(|connection| {
-            let decided = connection.core.is_some() || undecided_are_idle;
+            let decided = connection.settle_by.is_none() || undecided_are_idle;
             matches!(connection.role, Role::Server { .. }).then(|| decided && connection.is_idle())
         });
         if left == 0 {

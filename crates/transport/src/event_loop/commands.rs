@@ -211,6 +211,7 @@ impl EventLoop {
             return Ok(key);
         }
         found.may_connect(now)?;
+        let core = found.new_core(now)?;
         let connection = match Socket::begin_connect(found.endpoint.address()) {
             Ok(socket) => {
                 let (calls, streams) = (CallMap::default(), CallMap::default());
@@ -221,7 +222,7 @@ impl EventLoop {
                 };
                 let mut connection =
                     Connection::new(socket, role, State::Connecting, Interest::Write);
-                connection.core = Some(found.new_core(now));
+                connection.core = Some(core);
                 connection.settle_by = Some(after(now, found.options.connect_timeout));
                 connection
             }

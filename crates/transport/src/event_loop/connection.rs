@@ -6,7 +6,7 @@ use super::inbox::Completion;
 use super::stream::StreamShared;
 use super::timers::TimerId;
 use bytes::BytesMut;
-use corewire_message::CallContext;
+use corewire_message::{CallContext, Peer};
 use corewire_sys::{Interest, Socket};
 use corewire_wire::{Core, Input, Outbox};
 use std::io::{self, IoSlice};
@@ -36,7 +36,8 @@ pub(crate) struct Connection {
     pub(crate) interest: Interest,
     /// When the loop will look at what is due here; never later than it is.
     pub(crate) timer: Option<(Instant, TimerId)>,
-    /// Until when it must be connected, or have shown which protocol it speaks.
+    /// Until when it must be connected, or have shown which protocol it speaks, and have ended TLS's
+    /// handshake; `None` once it has.
     pub(crate) settle_by: Option<Instant>,
     pub(crate) state: State,
     /// Stands in the loop's list of connections to flush.
@@ -58,6 +59,12 @@ pub(crate) enum State {
     Open,
     /// Is closed as soon as what waits has been written.
     Closing,
+    /// Everything is over and said. What still comes is thrown away, so that the peer hears why: a
+    /// socket that is closed with octets unread takes back what was sent last.
+    Lingering {
+        /// Octets that are still waited for.
+        patience: usize,
+    },
 }
 
 /// What a connection is for, and who waits for its calls.
@@ -77,6 +84,23 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// A server's calls and streams, taken from a connection that stays a little longer.
+    pub(crate) fn leave(&mut self) -> Option<Self> {
+        let Self::Server {
+            service, context, ..
+        } = self
+        else {
+            return None;
+        };
+        let empty = Self::Server {
+            service: *service,
+            context: context.clone(),
+            tasks: CallMap::default(),
+            streams: CallMap::default(),
+        };
+        Some(std::mem::replace(self, empty))
+    }
+
     pub(crate) const fn streams(&mut self) -> &mut CallMap<Arc<StreamShared>> {
         match self {
             Self::Server { streams, .. } | Self::Client { streams, .. } => streams,
@@ -149,6 +173,37 @@ impl Connection {
         end.map_or(Received::Octets, Received::End)
     }
 
+    /// Notes that the two ends have agreed on how to speak, once they have; says whether that is
+    /// new.
+    pub(crate) fn settle(&mut self) -> bool {
+        let Some(core) = self.core.as_ref().filter(|core| core.is_established()) else {
+            return false;
+        };
+        if self.settle_by.take().is_none() {
+            return false;
+        }
+        if let Role::Server { context, .. } = &mut self.role {
+            let peer = Peer::new(context.peer().address.clone(), core.protocol());
+            let peer = peer.with_certificate(core.peer_certificate());
+            *context = CallContext::new(Arc::new(peer));
+        }
+        true
+    }
+
+    /// Throws away what came after everything was over; says whether that is the end.
+    pub(crate) fn receive_away(&mut self, buffers: &mut ReadBuffers) -> bool {
+        let received = self.receive(buffers, |connection, buffer| {
+            let count = buffer.len();
+            buffer.clear();
+            match &mut connection.state {
+                State::Lingering { patience } if *patience > count => *patience -= count,
+                _ => return Err(String::new()),
+            }
+            Ok(())
+        });
+        received != Received::Octets
+    }
+
     /// Tells the core that nothing more comes or goes.
     pub(crate) fn end_core(&mut self, now: Instant) {
         if let Some(core) = &mut self.core {
@@ -207,7 +262,8 @@ impl Connection {
 
     /// What to ask epoll for now.
     pub(crate) fn wanted_interest(&self, max_backlog: usize) -> Interest {
-        let read = self.state == State::Open
+        let listens = matches!(self.state, State::Open | State::Lingering { .. });
+        let read = listens
             && self.waiting() <= max_backlog
             && self.read_ahead.is_none_or(|octets| octets <= READ_AHEAD);
         let write = self.state == State::Connecting || !self.outbox.is_empty();

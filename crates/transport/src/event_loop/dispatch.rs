@@ -4,7 +4,7 @@ use super::arena::Key;
 use super::call_map::CallMap;
 use super::connection::{Connection, Received, Role, State};
 use super::inbox::{CallRef, TaskRef};
-use super::listener::{FirstOctets, ServerCounters, UPGRADE_REQUIRED};
+use super::listener::{ServerCounters, Told, UPGRADE_REQUIRED};
 use super::stream::{Side, StreamShared, ends};
 use super::tasks::{Asker, Progress, Work};
 use super::{Due, EventLoop, Phase, after, source};
@@ -58,7 +58,10 @@ impl EventLoop {
                 streams: CallMap::default(),
             };
             let mut connection = Connection::new(socket, role, State::Open, Interest::Read);
-            connection.settle_by = Some(after(self.now, accepting.options.first_octets_timeout));
+            connection.settle_by = Some(after(
+                self.now,
+                accepting.tongues.options.first_octets_timeout,
+            ));
             if let Some(key) = self.insert(connection) {
                 self.set_timer(key);
             }
@@ -117,8 +120,10 @@ impl EventLoop {
             self.finish_connecting(key);
             return;
         }
-        if readiness.readable && connection.state == State::Open {
-            self.read(key);
+        match connection.state {
+            State::Open if readiness.readable => self.read(key),
+            State::Lingering { .. } => self.read_away(key),
+            _ => {}
         }
         if readiness.writable {
             self.mark_dirty(key);
@@ -132,16 +137,32 @@ impl EventLoop {
         match connection.socket.take_error() {
             Ok(()) => {
                 connection.state = State::Open;
-                connection.settle_by = None;
-                if let Role::Client { channel, .. } = connection.role
-                    && let Some(Some(channel)) = self.channels.get_mut(channel)
-                    && channel.connection == Some(key)
-                {
-                    channel.connected();
+                if connection.settle() {
+                    self.tell_connected(key);
                 }
                 self.mark_dirty(key);
             }
             Err(error) => self.close(key, Some(error.to_string())),
+        }
+    }
+
+    /// A client's connection is ready for calls.
+    fn tell_connected(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && let Role::Client { channel, .. } = connection.role
+            && let Some(Some(channel)) = self.channels.get_mut(channel)
+            && channel.connection == Some(key)
+        {
+            channel.connected();
+        }
+    }
+
+    /// Reads what nobody wants any more.
+    fn read_away(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && connection.receive_away(&mut self.buffers)
+        {
+            self.close(key, None);
         }
     }
 
@@ -150,7 +171,7 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        let mut told_no = None;
+        let (mut told_no, mut just_settled) = (None, false);
         let listeners = &self.listeners;
         let draining = matches!(self.phase, Phase::Draining { .. });
         let received = connection.receive(&mut self.buffers, |connection, buffer| {
@@ -163,13 +184,17 @@ impl EventLoop {
                     core.drain();
                 }
             }
-            match &mut connection.core {
-                Some(core) => core
-                    .handle_event(now, Input::Octets(buffer))
-                    .map_err(|fault| fault.to_string()),
-                None => Ok(()),
-            }
+            let Some(core) = &mut connection.core else {
+                return Ok(());
+            };
+            let taken = core.handle_event(now, Input::Octets(buffer));
+            // Before anything is handed on: a service is told who asks.
+            just_settled |= connection.settle();
+            taken.map_err(|fault| fault.to_string())
         });
+        if just_settled {
+            self.tell_connected(key);
+        }
         if let Some(why) = told_no {
             self.turn_away(key, why);
             return;
@@ -219,6 +244,10 @@ impl EventLoop {
         connection.timer = None;
         let unsettled = connection.settle_by.is_some_and(|at| at <= now);
         match &mut connection.core {
+            None if matches!(connection.state, State::Lingering { .. }) => match unsettled {
+                true => self.close(key, None),
+                false => self.set_timer(key),
+            },
             None if unsettled => {
                 connection.settle_by = None;
                 self.turn_away(key, TurnedAway::Unknown);
@@ -323,7 +352,7 @@ impl EventLoop {
         if let Some(connection) = self.connections.get_mut(key)
             && let Role::Server { service, .. } = connection.role
             && let Some(Some(accepting)) = self.listeners.get(service)
-            && (accepting.kind_of)(&event.operation).is_some()
+            && (accepting.tongues.kind_of)(&event.operation).is_some()
         {
             self.begin(key, None, Work::Event(event));
         }
@@ -462,7 +491,7 @@ impl EventLoop {
             && let Some(Some(accepting)) = self.listeners.get(*service)
         {
             return Limits {
-                backlog: accepting.options.max_backlog,
+                backlog: accepting.tongues.options.max_backlog,
                 events: accepting.max_events(),
             };
         }
@@ -499,26 +528,20 @@ fn tell_protocol(
     buffer: &BytesMut,
     now: std::time::Instant,
 ) -> Option<TurnedAway> {
-    let Role::Server {
-        service, context, ..
-    } = &mut connection.role
-    else {
+    let Role::Server { service, .. } = connection.role else {
         return None;
     };
-    let Some(Some(accepting)) = listeners.get(*service) else {
+    let Some(Some(accepting)) = listeners.get(service) else {
         return Some(TurnedAway::Unknown);
     };
     match accepting.tell(buffer, now) {
-        FirstOctets::Undecided => None,
-        FirstOctets::Speaks(core) => {
-            let address = context.peer().address.clone();
-            *context = CallContext::new(Arc::new(Peer::new(address, core.protocol())));
+        Told::Undecided => None,
+        Told::Speaks(core) => {
             connection.core = Some(core);
-            connection.settle_by = None;
             None
         }
-        FirstOctets::Http1 => Some(TurnedAway::Http1),
-        FirstOctets::Unknown => Some(TurnedAway::Unknown),
+        Told::Http1 => Some(TurnedAway::Http1),
+        Told::Unknown => Some(TurnedAway::Unknown),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The one port: telling by its first octets which protocol a new connection speaks.
 
+use crate::tls::{self, Secured};
 use crate::{Protocol, ServerOptions, http2};
-use bytes::BytesMut;
 use corewire_sys::Listener;
 use corewire_wire::{Core, KindOf, native};
+use rustls::ServerConnection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -66,15 +67,14 @@ impl ServerCounters {
 pub(crate) struct Accepting {
     /// `None` once the loop drains: who connects then is refused by the kernel.
     pub(crate) socket: Option<Listener>,
-    pub(crate) kind_of: KindOf,
-    pub(crate) options: Arc<ServerOptions>,
+    pub(crate) tongues: Tongues,
     pub(crate) counters: Arc<ServerCounters>,
     /// Events in progress whose connection is gone.
     pub(crate) orphans: usize,
 }
 
-/// What the first octets tell.
-pub(crate) enum FirstOctets {
+/// What the first octets of a connection, or of what TLS carries, tell.
+pub(crate) enum Told {
     /// Too few yet.
     Undecided,
     Speaks(Box<dyn Core + Send>),
@@ -85,56 +85,87 @@ pub(crate) enum FirstOctets {
 impl Accepting {
     /// Events of one connection that may be in progress.
     pub(crate) fn max_events(&self) -> usize {
-        self.options.max_events_in_progress.max(1)
+        self.tongues.options.max_events_in_progress.max(1)
     }
 
     /// Whether another connection is too many. The events of connections that are gone count as
     /// connections, as many of them as one may have as one: or a peer that comes again and again
     /// would have as many in progress as it likes.
     pub(crate) fn is_full(&self, connections: usize) -> bool {
-        connections + self.orphans.div_ceil(self.max_events()) >= self.options.max_connections
+        let orphans = self.orphans.div_ceil(self.max_events());
+        connections + orphans >= self.tongues.options.max_connections
     }
 
-    /// Tells the protocol of a new connection by its first octets, which stay in the buffer.
-    pub(crate) fn tell(&self, octets: &BytesMut, now: Instant) -> FirstOctets {
-        let allows = |protocol| self.options.protocols.contains(&protocol);
+    /// Tells what a new connection speaks by its first octets, which stay in the buffer.
+    pub(crate) fn tell(&self, octets: &[u8], now: Instant) -> Told {
+        let Some(tls) = &self.tongues.options.tls else {
+            return self.tongues.tell(octets, now);
+        };
+        match octets.first() {
+            None => Told::Undecided,
+            Some(&tls::FIRST_OCTET) => match ServerConnection::new(tls.config(now)) {
+                Ok(session) => {
+                    Told::Speaks(Box::new(Secured::server(session, self.tongues.clone())))
+                }
+                Err(_) => Told::Unknown,
+            },
+            Some(_) if tls.allows_clear_text() => self.tongues.tell(octets, now),
+            Some(_) => Told::Unknown,
+        }
+    }
+}
+
+/// What is spoken on a port, and how.
+#[derive(Clone)]
+pub(crate) struct Tongues {
+    pub(crate) kind_of: KindOf,
+    pub(crate) options: Arc<ServerOptions>,
+}
+
+impl Tongues {
+    fn allows(&self, protocol: Protocol) -> bool {
+        self.options.protocols.contains(&protocol)
+    }
+
+    /// The core for a connection that speaks the native protocol; `None` where it is not spoken.
+    pub(crate) fn native(&self, now: Instant) -> Option<Box<dyn Core + Send>> {
+        let (config, kind_of) = (self.options.native.clone(), Arc::clone(&self.kind_of));
+        self.allows(Protocol::Native).then(|| {
+            Box::new(native::Connection::server(config, kind_of, now)) as Box<dyn Core + Send>
+        })
+    }
+
+    /// The core for a connection that speaks HTTP/2; `None` where neither gRPC nor REST is spoken.
+    pub(crate) fn http2(&self, now: Instant) -> Option<Box<dyn Core + Send>> {
+        let spoken = self.allows(Protocol::Grpc) || self.allows(Protocol::Rest);
+        spoken.then(|| {
+            let kind_of = Arc::clone(&self.kind_of);
+            Box::new(http2::Connection::server(self.http2_config(), kind_of, now))
+                as Box<dyn Core + Send>
+        })
+    }
+
+    /// Tells the protocol by the first octets, which stay where they are.
+    pub(crate) fn tell(&self, octets: &[u8], now: Instant) -> Told {
         let is_start_of = |whole: &[u8]| {
             let length = whole.len().min(octets.len());
             octets[..length] == whole[..length]
         };
+        let speaks = |core: Option<_>, whole: &[u8]| match core {
+            None => Told::Unknown,
+            Some(_) if octets.len() < whole.len() => Told::Undecided,
+            Some(core) => Told::Speaks(core),
+        };
         if octets.is_empty() {
-            return FirstOctets::Undecided;
-        }
-        if is_start_of(&native::MAGIC) {
-            return match (
-                allows(Protocol::Native),
-                octets.len() >= native::MAGIC.len(),
-            ) {
-                (false, _) => FirstOctets::Unknown,
-                (true, false) => FirstOctets::Undecided,
-                (true, true) => FirstOctets::Speaks(Box::new(native::Connection::server(
-                    self.options.native.clone(),
-                    Arc::clone(&self.kind_of),
-                    now,
-                ))),
-            };
-        }
-        if is_start_of(HTTP2_PREFACE) {
-            let http2 = allows(Protocol::Grpc) || allows(Protocol::Rest);
-            return match (http2, octets.len() >= HTTP2_PREFACE.len()) {
-                (false, _) => FirstOctets::Unknown,
-                (true, false) => FirstOctets::Undecided,
-                (true, true) => FirstOctets::Speaks(Box::new(http2::Connection::server(
-                    self.http2_config(),
-                    Arc::clone(&self.kind_of),
-                    now,
-                ))),
-            };
-        }
-        if octets[0].is_ascii_uppercase() {
-            FirstOctets::Http1
+            Told::Undecided
+        } else if is_start_of(&native::MAGIC) {
+            speaks(self.native(now), &native::MAGIC)
+        } else if is_start_of(HTTP2_PREFACE) {
+            speaks(self.http2(now), HTTP2_PREFACE)
+        } else if octets[0].is_ascii_uppercase() {
+            Told::Http1
         } else {
-            FirstOctets::Unknown
+            Told::Unknown
         }
     }
 

@@ -38,6 +38,8 @@ pub use listener::ServerCounters;
 
 pub(crate) use buffers::ReadBuffers;
 pub(crate) use client::client_core;
+pub(crate) use closing::NO_TLS_THERE;
+pub(crate) use listener::{Told, Tongues};
 pub(crate) use threads::Loops;
 
 use crate::ServerOptions;
@@ -197,8 +199,7 @@ impl EventLoop {
         self.services.push(tasks);
         self.listeners.push(Some(Accepting {
             socket: Some(socket),
-            kind_of,
-            options,
+            tongues: Tongues { kind_of, options },
             counters,
             orphans: 0,
         }));
