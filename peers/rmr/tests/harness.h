@@ -12,26 +12,20 @@
 
 // The functions under test, as `rmr.send_msg(...)`: looked up in the library that the command line
 // names. What a library does not have is null.
-#define RMR_FUNCTIONS(FUNCTION)                                                                  \
-    FUNCTION(init)                                                                               \
-    FUNCTION(close)                                                                              \
-    FUNCTION(ready)                                                                              \
-    FUNCTION(alloc_msg)                                                                          \
-    FUNCTION(tralloc_msg)                                                                        \
-    FUNCTION(free_msg)                                                                           \
-    FUNCTION(payload_size)                                                                       \
-    FUNCTION(realloc_payload) FUNCTION(realloc_msg) FUNCTION(send_msg) FUNCTION(mtosend_msg)     \
-        FUNCTION(rts_msg) FUNCTION(call) FUNCTION(mt_call) FUNCTION(rcv_msg) FUNCTION(torcv_msg) \
-            FUNCTION(mt_rcv) FUNCTION(rcv_specific) FUNCTION(get_rcvfd) FUNCTION(wh_open)        \
-                FUNCTION(wh_send_msg) FUNCTION(wh_call) FUNCTION(wh_state) FUNCTION(wh_close)    \
-                    FUNCTION(bytes2meid) FUNCTION(str2meid) FUNCTION(bytes2xact)                 \
-                        FUNCTION(str2xact) FUNCTION(bytes2payload) FUNCTION(str2payload)         \
-                            FUNCTION(get_meid) FUNCTION(get_xact) FUNCTION(get_src)              \
-                                FUNCTION(get_srcip) FUNCTION(init_trace) FUNCTION(set_trace)     \
-                                    FUNCTION(get_trace) FUNCTION(get_trlen) FUNCTION(trace_ref)  \
-                                        FUNCTION(set_stimeout) FUNCTION(set_low_latency)         \
-                                            FUNCTION(get_rx_debug_info)                          \
-                                                FUNCTION(reset_rx_debug_count)
+// clang-format off
+#define RMR_FUNCTIONS(FUNCTION) \
+    FUNCTION(init) FUNCTION(close) FUNCTION(ready) FUNCTION(alloc_msg) FUNCTION(tralloc_msg) \
+    FUNCTION(free_msg) FUNCTION(payload_size) FUNCTION(realloc_payload) FUNCTION(realloc_msg) \
+    FUNCTION(send_msg) FUNCTION(mtosend_msg) FUNCTION(rts_msg) FUNCTION(call) FUNCTION(mt_call) \
+    FUNCTION(rcv_msg) FUNCTION(torcv_msg) FUNCTION(mt_rcv) FUNCTION(rcv_specific) \
+    FUNCTION(get_rcvfd) FUNCTION(wh_open) FUNCTION(wh_send_msg) FUNCTION(wh_call) \
+    FUNCTION(wh_state) FUNCTION(wh_close) FUNCTION(bytes2meid) FUNCTION(str2meid) \
+    FUNCTION(bytes2xact) FUNCTION(str2xact) FUNCTION(bytes2payload) FUNCTION(str2payload) \
+    FUNCTION(get_meid) FUNCTION(get_xact) FUNCTION(get_src) FUNCTION(get_srcip) \
+    FUNCTION(init_trace) FUNCTION(set_trace) FUNCTION(get_trace) FUNCTION(get_trlen) \
+    FUNCTION(trace_ref) FUNCTION(set_stimeout) FUNCTION(set_low_latency) \
+    FUNCTION(get_rx_debug_info) FUNCTION(reset_rx_debug_count)
+// clang-format on
 
 struct rmr_functions {
 #define RMR_FUNCTION(name) __typeof__(rmr_##name) *name;
@@ -142,22 +136,18 @@ _Noreturn void die(const char *file, int line, const char *format, ...)
 void watch_actors(void);
 
 // The tests, by the file that holds them.
-#define TESTS(TEST)                                                                               \
-    TEST(exchange)                                                                                \
-    TEST(accessors)                                                                               \
-    TEST(trace)                                                                                   \
-    TEST(payload_growth)                                                                          \
-    TEST(misuse)                                                                                  \
-    TEST(timeouts)                                                                                \
-    TEST(groups)                                                                                  \
-    TEST(round_robin) TEST(sub_ids) TEST(sender_filter) TEST(hairpin) TEST(meid) TEST(no_route)   \
-        TEST(rts) TEST(rts_again) TEST(call) TEST(calls_from_threads) TEST(call_timeout)          \
-            TEST(call_reuses_buffer) TEST(wormholes) TEST(wormhole_call) TEST(receive_descriptor) \
-                TEST(port_in_use) TEST(large_messages) TEST(large_from_threads) TEST(order)       \
-                    TEST(slow_receiver) TEST(close_flushes) TEST(killed_receiver) TEST(dead_host) \
-                        TEST(mute_host) TEST(silent_peers) TEST(truncated_frames)                 \
-                            TEST(lying_lengths) TEST(garbage) TEST(live_table) TEST(bad_tables)   \
-                                TEST(incremental_tables) TEST(live_meids) TEST(swapped_under_load)
+// clang-format off
+#define TESTS(TEST) \
+    TEST(exchange) TEST(accessors) TEST(trace) TEST(payload_growth) TEST(misuse) TEST(timeouts) \
+    TEST(groups) TEST(round_robin) TEST(sub_ids) TEST(sender_filter) TEST(hairpin) TEST(meid) \
+    TEST(no_route) TEST(rts) TEST(rts_again) TEST(call) TEST(calls_from_threads) \
+    TEST(call_timeout) TEST(call_reuses_buffer) TEST(wormholes) TEST(wormhole_call) \
+    TEST(receive_descriptor) TEST(port_in_use) TEST(large_messages) TEST(large_from_threads) \
+    TEST(order) TEST(slow_receiver) TEST(close_flushes) TEST(killed_receiver) TEST(dead_host) \
+    TEST(mute_host) TEST(silent_peers) TEST(truncated_frames) TEST(lying_lengths) TEST(garbage) \
+    TEST(live_table) TEST(bad_tables) TEST(incremental_tables) TEST(live_meids) \
+    TEST(swapped_under_load)
+// clang-format on
 #define TEST_DECLARATION(name) void test_##name(void);
 TESTS(TEST_DECLARATION)
 #undef TEST_DECLARATION
