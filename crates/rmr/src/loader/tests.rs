@@ -374,7 +374,7 @@ fn a_table_is_text_again() {
     let text = bench.router.table().to_text(bench.router.endpoints());
     assert_eq!(
         text,
-        "newrt | start | t\n\
+        "newrt | start |t\n\
          mse | 1 | -1 | a:1\n\
          mse | 2 | 7 | b:1,a:1;c:1\n\
          mse | 3 | -1 | %meid\n\

@@ -22,7 +22,8 @@ impl RouteTable {
     fn write(&self, endpoints: &Endpoints, out: &mut String) -> std::fmt::Result {
         let name = |endpoint: EndpointId| endpoints.get(endpoint).name();
         match self.id() {
-            Some(id) => writeln!(out, "newrt | start | {id}")?,
+            // No blank in front: it may begin with a #, which would be a comment then.
+            Some(id) => writeln!(out, "newrt | start |{id}")?,
             None => writeln!(out, "newrt | start")?,
         }
         let entries: BTreeMap<_, _> = self

@@ -88,7 +88,7 @@ pub enum FaultKind {
     NoMeids,
     /// The count of records is no number.
     BadCount,
-    /// A name holds what none can: a blank, a control or a non-ASCII character.
+    /// A name holds what none can: a blank, a control or a non-ASCII character, or a `#` in front.
     BadName,
     /// A name is longer than [`MAX_NAME_OCTETS`].
     NameTooLong,
@@ -123,9 +123,9 @@ impl fmt::Display for FaultKind {
             }
             Self::NoMeids => f.write_str("managed elements expected, with blanks between them"),
             Self::BadCount => f.write_str("the number of records expected, or nothing"),
-            Self::BadName => {
-                f.write_str("a name of visible ASCII characters without blanks expected")
-            }
+            Self::BadName => f.write_str(
+                "a name of visible ASCII characters expected, without blanks or a # in front",
+            ),
             Self::NameTooLong => {
                 write!(f, "a name of at most {MAX_NAME_OCTETS} octets expected")
             }

@@ -187,6 +187,10 @@ impl<'a> Fields<'a> {
             if meid.len() > MAX_NAME_OCTETS {
                 return Err(self.fault(meid, FaultKind::NameTooLong));
             }
+            // Messages carry any octets here, but a text cannot hold all of them.
+            if meid.starts_with('#') || meid.bytes().any(|octet| octet.is_ascii_control()) {
+                return Err(self.fault(meid, FaultKind::BadName));
+            }
         }
         Ok(meids)
     }
@@ -216,10 +220,7 @@ impl<'a> Fields<'a> {
         if trimmed.len() > MAX_NAME_OCTETS {
             return Err(self.fault(trimmed, FaultKind::NameTooLong));
         }
-        if trimmed
-            .bytes()
-            .fold(true, |fine, octet| fine & octet.is_ascii_graphic())
-        {
+        if is_name(trimmed) {
             Ok(true)
         } else {
             Err(self.fault(trimmed, FaultKind::BadName))
@@ -238,6 +239,14 @@ impl<'a> Fields<'a> {
         // Both lie in the same text, so the distance of their addresses is that in the text.
         (part.as_ptr().addr() - self.line.as_ptr().addr()) + 1
     }
+}
+
+/// Whether it is a name that can stand anywhere: after a blank a `#` would begin a comment.
+fn is_name(name: &str) -> bool {
+    let visible = name
+        .bytes()
+        .fold(true, |fine, octet| fine & octet.is_ascii_graphic());
+    visible && !name.starts_with('#')
 }
 
 /// Where a comment begins, or the line ends: a `#` is one at the beginning of a word only.

@@ -109,6 +109,19 @@ fn a_comment_begins_a_word() {
 }
 
 #[test]
+fn a_name_that_a_blank_would_make_a_comment_is_none() {
+    for text in [
+        "mse|1|-1|#a:1",
+        "mse|1,#a:1|-1|a:1",
+        "mme_ar|#a:1|m",
+        "mme_del|#m",
+    ] {
+        let fault = Records::new(text.as_bytes()).find_map(Result::err);
+        assert_eq!(fault.expect(text).kind, FaultKind::BadName);
+    }
+}
+
+#[test]
 fn text_ends_at_a_nul() {
     assert!(matches!(
         only("newrt|end\n\0garbage").record,
@@ -176,7 +189,7 @@ fn faults_say_where_and_what_was_expected() {
         ),
         (
             "mse|12|-1|a:1,b :1",
-            "line 1, column 15: a name of visible ASCII characters without blanks expected, found \"b :1\"",
+            "line 1, column 15: a name of visible ASCII characters expected, without blanks or a # in front, found \"b :1\"",
         ),
         (
             "mse|12|-1|a:1;%meid",
