@@ -1,9 +1,15 @@
-//! What comes by a connection, taken apart: SI95 as every RMR program speaks it.
+//! What comes by a connection, taken apart: SI95, as every RMR program speaks it, or the native
+//! protocol.
 
 use crate::message::Message;
-use corewire_wire::rmr::si95::{Decoder, Next};
+use crate::native::incoming::NativeReceiver;
+use crate::native::record::Record;
+use bytes::BytesMut;
+use corewire_sys::Socket;
+use corewire_wire::native::MAGIC;
+use corewire_wire::rmr::si95::{Decoder, Next, TRANSPORT_OCTETS};
 use corewire_wire::rmr::{Header, flags};
-use std::fmt;
+use std::{fmt, io};
 
 /// A message that came.
 pub(crate) struct Arrival<'a> {
@@ -16,39 +22,56 @@ pub(crate) struct Arrival<'a> {
 }
 
 /// A message in the octets of its connection.
-pub(crate) struct Incoming<'a>(Header<'a>);
+pub(crate) enum Incoming<'a> {
+    /// Of an SI95 frame.
+    Si95(Header<'a>),
+    /// Of a record.
+    Native(Record<'a>),
+}
 
 impl Incoming<'_> {
     /// The caller that waits for it; `None` for everything but replies to calls.
     pub(crate) fn reply_to(&self) -> Option<u8> {
-        if self.0.flags() & flags::CALL != 0 {
-            return None;
-        }
-        match self.0.call_id() {
-            0 => None,
-            call_id => Some(call_id),
+        match self {
+            Self::Si95(header) if header.flags() & flags::CALL != 0 => None,
+            Self::Si95(header) => Some(header.call_id()).filter(|call_id| *call_id != 0),
+            Self::Native(record) => record.reply_to(),
         }
     }
 
     /// Its transaction.
     pub(crate) fn xaction(&self) -> &[u8; 32] {
-        self.0.xaction()
+        match self {
+            Self::Si95(header) => header.xaction(),
+            Self::Native(record) => record.xaction(),
+        }
     }
 
     /// Octets that it takes in a message's buffer.
     pub(crate) fn room(&self) -> usize {
-        corewire_wire::rmr::si95::TRANSPORT_OCTETS + self.0.layout().total()
+        match self {
+            Self::Si95(header) => TRANSPORT_OCTETS + header.layout().total(),
+            Self::Native(record) => record.room(),
+        }
     }
 
     /// Copies it into a message; `false` when there is no memory.
     pub(crate) fn fill(&self, message: &mut Message, standard: usize) -> bool {
-        message.take_in(&self.0, standard)
+        match self {
+            Self::Si95(header) => message.take_in(header, standard),
+            Self::Native(record) => record.fill(message, standard),
+        }
     }
 }
 
-/// How a connection's octets are taken apart.
-pub(crate) struct Framing {
-    decoder: Decoder,
+/// How a connection's octets are taken apart. Its first ones tell: one port takes both.
+pub(crate) enum Framing {
+    /// Too few have come to tell.
+    Unknown { most_octets: usize },
+    /// SI95.
+    Si95(Decoder),
+    /// Corewire's own protocol.
+    Native(Box<NativeReceiver>),
 }
 
 /// What stands at the beginning of some octets.
@@ -72,19 +95,50 @@ pub(crate) enum Step<'a> {
 impl Framing {
     /// Of a connection that has just been made.
     pub(crate) fn new(most_octets: usize) -> Self {
-        Self {
-            decoder: Decoder::new(most_octets),
+        Self::Unknown { most_octets }
+    }
+
+    /// Octets were read; those that a protocol keeps by itself are taken out of the buffer.
+    ///
+    /// # Errors
+    /// The connection is of no use any more.
+    pub(crate) fn take_in(&mut self, octets: &mut BytesMut, socket: &Socket) -> io::Result<()> {
+        if let Self::Unknown { most_octets } = *self
+            && let Some(first) = octets.first_chunk::<{ MAGIC.len() }>()
+        {
+            // As a length, these four octets are 22 million: a SI95 message as long as that would
+            // have its length a second time behind it, where the native HELLO has its own.
+            let is_si95 = octets
+                .get(4..8)
+                .is_some_and(|again| again == reversed(MAGIC));
+            *self = if *first == MAGIC && !is_si95 {
+                Self::Native(Box::new(NativeReceiver::new(most_octets)))
+            } else {
+                Self::Si95(Decoder::new(most_octets))
+            };
+        }
+        match self {
+            Self::Native(native) => native.take_in(octets, socket),
+            Self::Unknown { .. } | Self::Si95(_) => Ok(()),
         }
     }
 
-    /// Looks at what stands at the beginning of `octets`.
-    pub(crate) fn step<'a>(&mut self, octets: &'a [u8]) -> Step<'a> {
-        match self.decoder.next(octets) {
+    /// Looks at what comes next, at the beginning of `octets` or kept here.
+    pub(crate) fn step<'a>(&'a mut self, octets: &'a [u8]) -> Step<'a> {
+        match self {
+            Self::Unknown { .. } => Step::Need(MAGIC.len()),
+            Self::Si95(decoder) => Self::step_si95(decoder, octets),
+            Self::Native(native) => Self::step_native(native, octets.len()),
+        }
+    }
+
+    fn step_si95<'a>(decoder: &mut Decoder, octets: &'a [u8]) -> Step<'a> {
+        match decoder.next(octets) {
             Ok(Next::Message {
                 consumed, header, ..
             }) => Step::Message {
                 consumed,
-                message: Incoming(header),
+                message: Incoming::Si95(header),
             },
             Ok(Next::Refused { consumed, refusal }) => Step::Skipped {
                 consumed,
@@ -98,10 +152,29 @@ impl Framing {
             Err(fault) => Step::Lost(Box::new(fault)),
         }
     }
+
+    fn step_native(native: &mut NativeReceiver, kept: usize) -> Step<'_> {
+        let wants = native.wants();
+        match native.next() {
+            Some(Ok((record, end))) => Step::Message {
+                consumed: end,
+                message: Incoming::Native(record),
+            },
+            Some(Err(fault)) => Step::Lost(Box::new(fault)),
+            None => Step::Need(kept + wants),
+        }
+    }
+
+    /// What the last step gave is dealt with; `at` is where the buffer's next octets are.
+    pub(crate) fn advance(&mut self, consumed: usize, at: &mut usize) {
+        match self {
+            Self::Native(native) => native.advance(consumed),
+            Self::Unknown { .. } | Self::Si95(_) => *at += consumed,
+        }
+    }
 }
 
-/// The length of the SI95 frame that begins here, one of ours.
-pub(crate) fn si95_frame_length(octets: &[u8]) -> usize {
-    let length = octets.first_chunk::<4>();
-    length.map_or(octets.len(), |length| u32::from_le_bytes(*length) as usize)
+fn reversed(mut octets: [u8; 4]) -> [u8; 4] {
+    octets.reverse();
+    octets
 }

@@ -3,7 +3,7 @@
 use crate::control;
 use crate::inbox::Inbox;
 use crate::interfaces;
-use crate::link::{Link, Patience};
+use crate::link::{Carriage, Link, Patience};
 use crate::log::{self, say};
 use crate::message::{Message, Names, OVERHEAD};
 use crate::pool::Pool;
@@ -42,6 +42,7 @@ pub(crate) struct Context {
     inbox: Inbox,
     pool: Pool,
     links: Slots<Arc<Link>>,
+    carriage: Carriage,
     payload: usize,
     trace: AtomicI32,
     retries: AtomicI32,
@@ -138,6 +139,12 @@ impl Context {
             around,
             pool: Pool::new(OVERHEAD + usual.max(LEAST_PAYLOAD) + SPARE_ROOM),
             links: Slots::new(),
+            carriage: match settings.transport {
+                Transport::Native => Carriage::Native {
+                    most_octets: settings.max_message,
+                },
+                _ => Carriage::Si95,
+            },
             payload: if usual == 0 { DEFAULT_PAYLOAD } else { usual },
             trace: AtomicI32::new(0),
             retries: AtomicI32::new(1),
@@ -209,8 +216,7 @@ impl Context {
                 self.router.endpoints(),
                 id,
                 &self.around,
-                crate::arrival::si95_frame_length,
-                &[],
+                self.carriage,
             ))
         })
     }

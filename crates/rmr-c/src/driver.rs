@@ -141,7 +141,7 @@ impl Driver {
                     };
                     let taken = take(arrival);
                     if taken.is_some() {
-                        current.at += consumed;
+                        connection.framing.advance(consumed, &mut current.at);
                     }
                     return taken;
                 }
@@ -228,11 +228,7 @@ impl Driver {
             match listener.accept() {
                 Ok(socket) => {
                     let socket = Arc::new(socket);
-                    let link = Arc::new(Link::back(
-                        Arc::clone(&socket),
-                        &self.around,
-                        crate::arrival::si95_frame_length,
-                    ));
+                    let link = Arc::new(Link::back(Arc::clone(&socket), &self.around));
                     if let Some(number) = self.admit(socket, Arc::clone(&link), true) {
                         observer.arrived(number, &link);
                     }
@@ -342,12 +338,13 @@ impl Driver {
                         number: connection.number,
                         stamp: current.stamp,
                     };
-                    match take(arrival) {
-                        Verdict::Next => current.at += consumed,
-                        Verdict::Done(result) => {
-                            current.at += consumed;
-                            return Drained::Done(result);
-                        }
+                    let verdict = take(arrival);
+                    if !matches!(verdict, Verdict::Leave) {
+                        connection.framing.advance(consumed, &mut current.at);
+                    }
+                    match verdict {
+                        Verdict::Next => {}
+                        Verdict::Done(result) => return Drained::Done(result),
                         Verdict::Leave => return Drained::Left,
                     }
                 }
@@ -406,6 +403,12 @@ impl Driver {
                 current.dry = count < room;
                 if self.stamps {
                     current.stamp = monotonic_nanos();
+                }
+                let framing = &mut connection.framing;
+                if let Err(error) = framing.take_in(&mut current.buffer, &connection.socket) {
+                    let name = connection.link.name();
+                    say!(Error, "the connection with {name} is closed: {error}");
+                    self.close_current(observer);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

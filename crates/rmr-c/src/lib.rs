@@ -45,6 +45,7 @@ mod interfaces;
 mod link;
 mod log;
 mod message;
+mod native;
 mod outgoing;
 mod pool;
 mod send;

@@ -5,7 +5,10 @@
 
 use crate::flush::{Advice, FlushPolicy};
 use crate::log::say;
-use crate::outgoing::{FrameLength, MOST_WAITING, Outgoing};
+use crate::message::Message;
+use crate::native::outgoing::NativeSender;
+use crate::native::record;
+use crate::outgoing::{MOST_WAITING, Outgoing};
 use crate::state::{self, Refused};
 use crate::surroundings::Surroundings;
 use corewire_rmr::{DropKind, EndpointCounters, EndpointId, Endpoints};
@@ -47,13 +50,21 @@ impl Patience {
     }
 }
 
+/// How messages are carried over a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carriage {
+    /// As SI95 frames.
+    Si95,
+    /// As records in events of the native protocol; messages up to so many octets.
+    Native { most_octets: usize },
+}
+
 /// A peer.
 pub(crate) struct Link {
     name: String,
     /// Whether we make the connection, or the peer made it.
     dials: bool,
-    frame: FrameLength,
-    preface: &'static [u8],
+    carriage: Carriage,
     out: Mutex<Out>,
     open: AtomicBool,
     around: Arc<Surroundings>,
@@ -83,6 +94,10 @@ impl Deref for Counts {
 struct Out {
     socket: Option<Arc<Socket>>,
     waiting: Outgoing,
+    /// The connection's protocol, if it is the native one.
+    native: Option<Box<NativeSender>>,
+    /// The source in the last record that waits.
+    source: Option<record::Source>,
     policy: FlushPolicy,
     /// The flusher knows of this link.
     armed: bool,
@@ -111,22 +126,17 @@ impl Link {
         endpoints: &Arc<Endpoints>,
         id: EndpointId,
         around: &Arc<Surroundings>,
-        frame: FrameLength,
-        preface: &'static [u8],
+        carriage: Carriage,
     ) -> Self {
         let name = endpoints.get(id).name().to_owned();
         let counts = Counts::Endpoint(Arc::clone(endpoints), id);
-        Self::new(name, None, counts, around, frame, preface)
+        Self::new(name, None, counts, around, carriage)
     }
 
     /// Back over a connection that a peer made.
-    pub(crate) fn back(
-        socket: Arc<Socket>,
-        around: &Arc<Surroundings>,
-        frame: FrameLength,
-    ) -> Self {
+    pub(crate) fn back(socket: Arc<Socket>, around: &Arc<Surroundings>) -> Self {
         let counts = Counts::Own(EndpointCounters::default());
-        Self::new(socket.peer(), Some(socket), counts, around, frame, &[])
+        Self::new(socket.peer(), Some(socket), counts, around, Carriage::Si95)
     }
 
     fn new(
@@ -134,18 +144,18 @@ impl Link {
         socket: Option<Arc<Socket>>,
         counts: Counts,
         around: &Arc<Surroundings>,
-        frame: FrameLength,
-        preface: &'static [u8],
+        carriage: Carriage,
     ) -> Self {
         Self {
             name,
             dials: socket.is_none(),
-            frame,
-            preface,
+            carriage,
             open: AtomicBool::new(socket.is_some()),
             out: Mutex::new(Out {
                 socket,
                 waiting: Outgoing::default(),
+                native: None,
+                source: None,
                 policy: FlushPolicy::new(),
                 armed: false,
                 used: Instant::now(),
@@ -180,34 +190,39 @@ impl Link {
         self.connected(&mut out, CONNECT_WAIT)
     }
 
-    /// Sends a frame in two parts: writes it now, or queues it and sees to it that it is written.
+    /// Sends a message whose header is complete: writes it now, or queues it and sees to it that it
+    /// is written.
     ///
     /// # Errors
     /// Nothing of it was or will be sent.
     pub(crate) fn send(
         self: &Arc<Self>,
-        parts: [&[u8]; 2],
+        message: &Message,
         patience: Patience,
     ) -> Result<(), Refused> {
         let mut out = self.out();
-        let result = self.try_send(&mut out, parts, patience);
+        let result = self.try_send(&mut out, message, patience);
         let counts = &*self.counts;
         match result {
             Ok(()) => counts.accepted.add_exclusively(1),
             Err(refused) if refused.state == state::RETRY => counts.retry.add_exclusively(1),
             Err(_) => counts.failed.add_exclusively(1),
         }
+        self.count_written(&mut out);
+        result
+    }
+
+    fn count_written(&self, out: &mut Out) {
         let done = out.waiting.take_done();
         if done > 0 {
-            counts.written.add_exclusively(done);
+            self.counts.written.add_exclusively(done);
         }
-        result
     }
 
     fn try_send(
         self: &Arc<Self>,
         out: &mut Out,
-        parts: [&[u8]; 2],
+        message: &Message,
         patience: Patience,
     ) -> Result<(), Refused> {
         let mut now = Instant::now();
@@ -217,7 +232,8 @@ impl Link {
             self.look(out);
         }
         self.connected(out, CONNECT_WAIT)?;
-        let length = parts[0].len() + parts[1].len();
+        let frame = message.frame();
+        let length = frame.len();
         if !out.waiting.is_empty() && out.waiting.waiting() + length > MOST_WAITING {
             self.make_room(out, length, patience)?;
             now = Instant::now();
@@ -228,13 +244,17 @@ impl Link {
             // Perhaps all that waits goes: then the frame need not be copied.
             self.flush(out, 0)?;
         }
-        if advice == Advice::Write && out.waiting.is_empty() {
-            self.write_through(out, parts)?;
+        if out.native.is_some() {
+            let source = &mut out.source;
+            out.waiting
+                .push_with(|octets| record::write(message, source, octets));
+        } else if advice == Advice::Write && out.waiting.is_empty() {
+            self.write_through(out, frame)?;
         } else {
-            out.waiting.push(parts, 0);
-            if advice == Advice::Write {
-                self.flush(out, 1)?;
-            }
+            out.waiting.push(frame, 0);
+        }
+        if advice == Advice::Write && !out.waiting.is_empty() {
+            self.flush(out, 1)?;
         }
         if out.waiting.is_empty() {
             out.policy.written();
@@ -253,25 +273,24 @@ impl Link {
     }
 
     /// Writes a frame that nothing waits in front of; what the kernel does not take waits.
-    fn write_through(self: &Arc<Self>, out: &mut Out, parts: [&[u8]; 2]) -> Result<(), Refused> {
-        let length = parts[0].len() + parts[1].len();
+    fn write_through(self: &Arc<Self>, out: &mut Out, frame: &[u8]) -> Result<(), Refused> {
         let mut attempts = 0;
         loop {
             self.connected(out, CONNECT_WAIT)?;
             let Some(socket) = &out.socket else {
                 return Err(UNREACHABLE);
             };
-            match send(socket, parts) {
-                Ok(count) if count == length => {
+            match socket.send_now(&[IoSlice::new(frame)]) {
+                Ok(count) if count == frame.len() => {
                     out.waiting.passed();
                     return Ok(());
                 }
                 Ok(count) => {
-                    out.waiting.push(parts, count);
+                    out.waiting.push(frame, count);
                     return Ok(());
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    out.waiting.push(parts, 0);
+                    out.waiting.push(frame, 0);
                     return Ok(());
                 }
                 // The connection is gone; over a new one it may go.
@@ -303,7 +322,13 @@ impl Link {
             let Some(socket) = &out.socket else {
                 return Err(UNREACHABLE);
             };
-            match out.waiting.flush(socket, self.frame) {
+            let written = match &mut out.native {
+                Some(native) => native.flush(&mut out.waiting, socket),
+                None => out.waiting.flush(socket),
+            };
+            // What is gathered next may begin a batch.
+            out.source = None;
+            match written {
                 Ok(all) => {
                     if all {
                         out.policy.written();
@@ -367,7 +392,9 @@ impl Link {
         {
             return Tended::Young;
         }
-        match self.flush(out, 0) {
+        let flushed = self.flush(out, 0);
+        self.count_written(out);
+        match flushed {
             Ok(true) => Tended::Written,
             Ok(false) => Tended::Blocked,
             Err(_) => {
@@ -382,7 +409,9 @@ impl Link {
         let mut out = self.out();
         let out = &mut *out;
         while !out.waiting.is_empty() {
-            match self.flush(out, 0) {
+            let flushed = self.flush(out, 0);
+            self.count_written(out);
+            match flushed {
                 Ok(true) | Err(_) => return,
                 Ok(false) if Instant::now() >= deadline => {
                     return self.give_up(out, DropKind::Closed, libc::ETIMEDOUT, 0);
@@ -438,17 +467,16 @@ impl Link {
         match dial(&self.name, wait, self.around.quick_ack()) {
             Ok(socket) => {
                 let socket = Arc::new(socket);
-                // A fresh connection takes a few octets.
-                if !self.preface.is_empty()
-                    && socket.send_now(&[IoSlice::new(self.preface)]).ok()
-                        != Some(self.preface.len())
-                {
-                    return Err(UNREACHABLE);
-                }
                 out.unreachable = None;
                 out.socket = Some(Arc::clone(&socket));
                 self.open.store(true, Ordering::Relaxed);
-                self.around.adopt(Arc::clone(&socket), Arc::clone(self));
+                match self.carriage {
+                    Carriage::Si95 => self.around.adopt(Arc::clone(&socket), Arc::clone(self)),
+                    // Nothing but credit comes back, which the sender takes itself.
+                    Carriage::Native { most_octets } => {
+                        out.native = Some(Box::new(NativeSender::new(most_octets)));
+                    }
+                }
                 say!(Info, "connected to {}", self.name);
                 Ok(())
             }
@@ -464,10 +492,23 @@ impl Link {
 
     /// Finds out whether the peer has closed the connection while it was not used.
     fn look(&self, out: &mut Out) {
-        if let Some(socket) = &out.socket
-            && socket.has_ended()
-        {
-            let error = io::Error::from_raw_os_error(libc::ECONNRESET);
+        let Some(socket) = &out.socket else {
+            return;
+        };
+        let ended = match &mut out.native {
+            // Credit may stand in front of the end.
+            Some(native) => loop {
+                match native.listen(socket) {
+                    Ok(true) => {}
+                    Ok(false) => break None,
+                    Err(error) => break Some(error),
+                }
+            },
+            None => socket
+                .has_ended()
+                .then(|| io::Error::from_raw_os_error(libc::ECONNRESET)),
+        };
+        if let Some(error) = ended {
             self.lose(out, &error);
         }
     }
@@ -478,12 +519,15 @@ impl Link {
             say!(Info, "the connection to {} is lost: {error}", self.name);
         }
         self.open.store(false, Ordering::Relaxed);
-        out.waiting.rewind(self.frame);
+        out.native = None;
+        out.source = None;
+        out.waiting.rewind();
     }
 
     fn give_up(&self, out: &mut Out, kind: DropKind, errno: i32, told: u64) {
-        let frames = out.waiting.give_up(self.frame).saturating_sub(told);
+        let frames = out.waiting.give_up().saturating_sub(told);
         out.policy.written();
+        self.count_written(out);
         if frames > 0 {
             self.counts.dropped(kind).add(frames);
             let error = io::Error::from_raw_os_error(errno);
@@ -498,13 +542,6 @@ impl Link {
     fn out(&self) -> MutexGuard<'_, Out> {
         self.out.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn send(socket: &Socket, parts: [&[u8]; 2]) -> io::Result<usize> {
-    if parts[1].is_empty() {
-        return socket.send_now(&[IoSlice::new(parts[0])]);
-    }
-    socket.send_now(&[IoSlice::new(parts[0]), IoSlice::new(parts[1])])
 }
 
 /// Connects to the first address of `name` that answers.

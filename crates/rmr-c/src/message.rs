@@ -307,6 +307,13 @@ impl Message {
         unsafe { std::slice::from_raw_parts_mut(self.tp_buf.cast(), self.alloc_len as usize) }
     }
 
+    /// As SI95 carries it: what is used of the octets, once the header says how much that is.
+    pub(crate) fn frame(&self) -> &[u8] {
+        let end = TRANSPORT_OCTETS + self.payload_at() + self.used_payload().len();
+        let octets = self.octets();
+        &octets[..end.min(octets.len())]
+    }
+
     /// From the RMR header on.
     pub(crate) fn rmr_octets(&self) -> &[u8] {
         self.octets().get(TRANSPORT_OCTETS..).unwrap_or_default()

@@ -1,5 +1,6 @@
 //! Octets that were accepted for one peer and are not yet with the kernel.
 
+use bytes::Bytes;
 use corewire_sys::Socket;
 use std::io::{self, IoSlice};
 
@@ -10,8 +11,11 @@ const COMPACT_AT: usize = 128 * 1024;
 /// Room that an idle connection keeps.
 const KEPT: usize = 2 * MOST_WAITING;
 
-/// Gives the length of the frame that begins here.
-pub(crate) type FrameLength = fn(&[u8]) -> usize;
+/// The length of the frame that begins here: what we write begins with its length.
+fn frame_length(octets: &[u8]) -> usize {
+    let length = octets.first_chunk::<4>();
+    length.map_or(octets.len(), |length| u32::from_ne_bytes(*length) as usize)
+}
 
 /// The queue of octets. It begins with a whole frame always, so that after a lost connection it
 /// can be sent again from there: what the peer has got of that frame it drops.
@@ -24,12 +28,15 @@ pub(crate) struct Outgoing {
     frames: u64,
     /// Frames that were written since the last time somebody asked.
     done: u64,
+    /// Frames in front of all, on their way as one, and how many they are.
+    batch: Option<(Bytes, u64)>,
 }
 
 impl Outgoing {
     /// Octets that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.octets.len() - self.written
+        let batch = self.batch.as_ref().map_or(0, |(octets, _)| octets.len());
+        batch + self.octets.len() - self.written
     }
 
     /// Whether nothing waits.
@@ -39,14 +46,36 @@ impl Outgoing {
 
     /// Queues a frame of which the kernel has `written` octets already; not 0 only when nothing
     /// waits.
-    pub(crate) fn push(&mut self, parts: [&[u8]; 2], written: usize) {
+    pub(crate) fn push(&mut self, frame: &[u8], written: usize) {
         if self.is_empty() {
             self.clear();
             self.written = written;
         }
-        self.octets.extend_from_slice(parts[0]);
-        self.octets.extend_from_slice(parts[1]);
+        self.octets.extend_from_slice(frame);
         self.frames += 1;
+    }
+
+    /// Queues the frame that `write` appends.
+    pub(crate) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.octets);
+        self.frames += 1;
+    }
+
+    /// Takes what waits, to be sent as one; until it is said to be written it is not lost.
+    pub(crate) fn take_batch(&mut self) -> Option<Bytes> {
+        if self.octets.is_empty() {
+            return None;
+        }
+        let octets = Bytes::from(std::mem::take(&mut self.octets));
+        self.batch = Some((octets.clone(), std::mem::take(&mut self.frames)));
+        Some(octets)
+    }
+
+    /// What was taken last is written.
+    pub(crate) fn batch_written(&mut self) {
+        if let Some((_, frames)) = self.batch.take() {
+            self.done += frames;
+        }
     }
 
     /// A frame went to the kernel without waiting here.
@@ -63,13 +92,13 @@ impl Outgoing {
     ///
     /// # Errors
     /// What the kernel says: the connection is lost, the octets still wait.
-    pub(crate) fn flush(&mut self, socket: &Socket, frame: FrameLength) -> io::Result<bool> {
+    pub(crate) fn flush(&mut self, socket: &Socket) -> io::Result<bool> {
         while !self.is_empty() {
             match socket.send_now(&[IoSlice::new(&self.octets[self.written..])]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if self.written >= COMPACT_AT {
-                        self.compact(frame);
+                        self.compact();
                     }
                     return Ok(false);
                 }
@@ -83,14 +112,18 @@ impl Outgoing {
 
     /// The connection is lost: everything from the first frame on that it had not taken as a whole
     /// waits again.
-    pub(crate) fn rewind(&mut self, frame: FrameLength) {
-        self.compact(frame);
+    pub(crate) fn rewind(&mut self) {
+        self.compact();
         self.written = 0;
+        if let Some((octets, frames)) = self.batch.take() {
+            self.octets.splice(..0, octets);
+            self.frames += frames;
+        }
     }
 
     /// Gives up what waits; how many frames that are.
-    pub(crate) fn give_up(&mut self, frame: FrameLength) -> u64 {
-        self.rewind(frame);
+    pub(crate) fn give_up(&mut self) -> u64 {
+        self.rewind();
         let frames = self.frames;
         self.clear();
         frames
@@ -112,10 +145,10 @@ impl Outgoing {
     }
 
     /// Removes the frames that are written as a whole.
-    fn compact(&mut self, frame: FrameLength) {
+    fn compact(&mut self) {
         let mut whole = 0;
         while whole < self.written {
-            let length = frame(&self.octets[whole..]).max(1);
+            let length = frame_length(&self.octets[whole..]).max(1);
             if whole + length > self.written {
                 break;
             }
@@ -132,31 +165,49 @@ impl Outgoing {
 mod tests {
     use super::*;
 
-    /// Frames of these tests say their length in the first octet.
-    fn length(octets: &[u8]) -> usize {
-        usize::from(octets[0])
+    fn frame(octets: usize) -> Vec<u8> {
+        let mut frame = vec![octets as u8; octets];
+        frame[..4].copy_from_slice(&(octets as u32).to_ne_bytes());
+        frame
     }
 
     #[test]
     fn after_a_loss_the_frame_that_was_cut_comes_again_and_the_whole_ones_do_not() {
         let mut outgoing = Outgoing::default();
-        outgoing.push([&[3, 1], &[1]], 0);
-        outgoing.push([&[4, 2, 2, 2], &[]], 0);
-        outgoing.push([&[2, 9], &[]], 0);
-        outgoing.written = 5;
-        assert_eq!(outgoing.waiting(), 4);
-        outgoing.rewind(length);
-        assert_eq!(outgoing.octets, [4, 2, 2, 2, 2, 9]);
-        assert_eq!((outgoing.waiting(), outgoing.frames()), (6, 2));
-        assert_eq!(outgoing.give_up(length), 2);
+        outgoing.push(&frame(5), 0);
+        outgoing.push(&frame(6), 0);
+        outgoing.push(&frame(7), 0);
+        outgoing.written = 8;
+        assert_eq!(outgoing.waiting(), 10);
+        outgoing.rewind();
+        assert_eq!(outgoing.octets, [frame(6), frame(7)].concat());
+        assert_eq!((outgoing.waiting(), outgoing.frames()), (13, 2));
+        assert_eq!(outgoing.take_done(), 1);
+        assert_eq!(outgoing.give_up(), 2);
         assert!(outgoing.is_empty());
     }
 
     #[test]
     fn a_frame_that_the_kernel_took_in_part_counts_until_it_is_whole() {
         let mut outgoing = Outgoing::default();
-        outgoing.push([&[3, 1, 1], &[]], 2);
-        assert_eq!((outgoing.waiting(), outgoing.frames()), (1, 1));
-        assert_eq!(outgoing.give_up(length), 1);
+        outgoing.push(&frame(9), 2);
+        assert_eq!((outgoing.waiting(), outgoing.frames()), (7, 1));
+        assert_eq!(outgoing.give_up(), 1);
+    }
+
+    #[test]
+    fn a_batch_that_is_not_written_comes_again_in_front() {
+        let mut outgoing = Outgoing::default();
+        outgoing.push_with(|octets| octets.extend(frame(5)));
+        outgoing.push_with(|octets| octets.extend(frame(6)));
+        assert_eq!(outgoing.take_batch().unwrap().len(), 11);
+        outgoing.push_with(|octets| octets.extend(frame(7)));
+        assert_eq!((outgoing.waiting(), outgoing.is_empty()), (18, false));
+        outgoing.rewind();
+        assert_eq!(outgoing.octets, [frame(5), frame(6), frame(7)].concat());
+        outgoing.take_batch().unwrap();
+        outgoing.batch_written();
+        assert_eq!((outgoing.take_done(), outgoing.waiting()), (3, 0));
+        assert_eq!(outgoing.take_batch(), None);
     }
 }

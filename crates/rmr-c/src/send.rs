@@ -40,7 +40,7 @@ pub(crate) fn routed(
     // Allocates only when something fails.
     let mut failed = Vec::new();
     for id in targets {
-        match transmit(context.link(id), message, patience) {
+        match context.link(id).send(message, patience) {
             Ok(()) => result = Ok(()),
             Err(refused) => {
                 failed.push(id);
@@ -75,7 +75,7 @@ pub(crate) fn direct(
     patience: Patience,
 ) -> Result<(), Refused> {
     prepare(context, message)?;
-    transmit(link, message, patience)
+    link.send(message, patience)
 }
 
 /// Sends back to where a message came from: to the name of its source, else over the connection
@@ -178,13 +178,6 @@ fn prepare(context: &Context, message: &mut Message) -> Result<(), Refused> {
         write_transport(transport, total as u32);
     }
     Ok(())
-}
-
-fn transmit(link: &Arc<Link>, message: &Message, patience: Patience) -> Result<(), Refused> {
-    let used = message.used_payload().len();
-    let total = TRANSPORT_OCTETS + message.payload_at() + used;
-    let octets = message.octets();
-    link.send([&octets[..total.min(octets.len())], &[]], patience)
 }
 
 fn until_nul(field: &[u8]) -> &[u8] {

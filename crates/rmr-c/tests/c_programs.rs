@@ -46,6 +46,10 @@ fn succeeded(what: &str, output: &Output) {
 }
 
 fn compile_and_run(source: &str, flags: &[&str], library: &str) {
+    compile_and_run_over("si95", source, flags, library);
+}
+
+fn compile_and_run_over(transport: &str, source: &str, flags: &[&str], library: &str) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
@@ -70,6 +74,7 @@ fn compile_and_run(source: &str, flags: &[&str], library: &str) {
         .arg(&program)
         .arg(folder.path())
         .env("LD_LIBRARY_PATH", INSTALLED.path())
+        .env("COREWIRE_RMR_TRANSPORT", transport)
         .output()
         .unwrap();
     succeeded(source, &ran);
@@ -107,6 +112,18 @@ fn calls() {
 #[test]
 fn calls_under_sanitizers() {
     compile_and_run("calls.c", &SANITIZERS, STATIC);
+}
+
+#[test]
+fn the_native_protocol_carries_the_same() {
+    compile_and_run_over("native", "exchange.c", &[], SHARED);
+    compile_and_run_over("native", "calls.c", &[], SHARED);
+}
+
+#[test]
+fn the_native_protocol_under_sanitizers() {
+    compile_and_run_over("native", "exchange.c", &SANITIZERS, STATIC);
+    compile_and_run_over("native", "calls.c", &SANITIZERS, STATIC);
 }
 
 /// Functions that a header declares.

@@ -1,0 +1,103 @@
+//! The receiver's end of a native connection.
+
+use super::record::{self, LastSource, Record};
+use super::{OPERATION, config};
+use bytes::{Bytes, BytesMut};
+use corewire_message::{CallKind, Code, Response, Status};
+use corewire_sys::Socket;
+use corewire_wire::native::Connection;
+use corewire_wire::{Core, Input, Outbox, Output};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A connection that events come in by.
+pub(crate) struct NativeReceiver {
+    core: Connection,
+    outbox: Outbox,
+    batches: VecDeque<Bytes>,
+    at: usize,
+    last: LastSource,
+}
+
+impl NativeReceiver {
+    /// Of a connection that began with the protocol's magic.
+    pub(crate) fn new(most_octets: usize) -> Self {
+        let kind = |operation: &_| (*operation == OPERATION).then_some(CallKind::Unary);
+        Self {
+            core: Connection::server(config(most_octets), Arc::new(kind), Instant::now()),
+            outbox: Outbox::new(),
+            batches: VecDeque::new(),
+            at: 0,
+            last: LastSource::default(),
+        }
+    }
+
+    /// Takes octets in, and says to the peer what is due.
+    ///
+    /// # Errors
+    /// The peer broke the protocol, or is gone.
+    pub(crate) fn take_in(&mut self, octets: &mut BytesMut, socket: &Socket) -> io::Result<()> {
+        let now = Instant::now();
+        let taken = self.core.handle_event(now, Input::Octets(octets));
+        while let Some(output) = self.core.poll() {
+            match output {
+                Output::Event(event) if event.operation == OPERATION => {
+                    self.batches.push_back(event.body.into_bytes());
+                }
+                Output::Request { call, .. } => {
+                    let status = Status::new(Code::Unimplemented, "only events are taken here");
+                    self.core.respond(call, Response::failed(status));
+                }
+                _ => {}
+            }
+        }
+        self.answer(now, socket)?;
+        taken.map_err(io::Error::other)
+    }
+
+    fn answer(&mut self, now: Instant, socket: &Socket) -> io::Result<()> {
+        loop {
+            let added = self.core.poll_transmit(now, &mut self.outbox);
+            if self.outbox.is_empty() && !added {
+                return Ok(());
+            }
+            match socket.send_now(&[IoSlice::new(self.outbox.first())]) {
+                Ok(written) => self.outbox.advance(written),
+                // A few octets of credit: they go with the next.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The next record; `None` when more must be read.
+    pub(crate) fn next(&mut self) -> Option<Result<(Record<'_>, usize), record::Fault>> {
+        while self
+            .batches
+            .front()
+            .is_some_and(|batch| self.at >= batch.len())
+        {
+            self.next_batch();
+        }
+        let batch = self.batches.front()?;
+        Some(record::read(batch, self.at, &mut self.last))
+    }
+
+    /// The record that ends there is dealt with.
+    pub(crate) fn advance(&mut self, end: usize) {
+        self.at = end;
+    }
+
+    fn next_batch(&mut self) {
+        self.batches.pop_front();
+        self.at = 0;
+        self.last = LastSource::default();
+    }
+
+    /// Octets that are to come for the frame that has begun.
+    pub(crate) fn wants(&self) -> usize {
+        self.core.wants().max(1)
+    }
+}
