@@ -14,14 +14,18 @@ use crate::policy::protect::retry::{Next, Tries};
 use crate::policy::protect::{admission, deadline, outlier, retry_budget};
 use crate::policy::random::{Random, mix};
 use corewire_message::{
-    Body, CallError, ErrorKind, Headers, Operation, Origin, Priority, Request, Response,
+    Body, CallError, Code, ErrorKind, Headers, Operation, Origin, Priority, Request, Response,
 };
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How many endpoints are remembered as tried.
 const REMEMBERED: usize = 8;
+
+/// Deadlines travel in whole milliseconds at worst, so that the peer may find one passed so much
+/// earlier.
+const DEADLINE_ROUNDING: Duration = Duration::from_millis(1);
 
 /// Endpoints that this request was tried at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -160,6 +164,8 @@ pub(crate) struct Journey<'p> {
     tried: Tried,
     avoid_tried: bool,
     may_repeat: bool,
+    /// When the current try must be answered.
+    try_until: Instant,
     request: Option<Permit<&'p Live>>,
     retry: Option<Permit<&'p Live>>,
 }
@@ -215,8 +221,10 @@ impl<'p> Journey<'p> {
             route.hasher.hash(request.headers, channel)
         };
         let tries = Tries::new(forward.retry.as_deref());
+        let deadline = deadline::of_request(now, request.deadline, timeout, otherwise);
         Ok(Self {
-            deadline: deadline::of_request(now, request.deadline, timeout, otherwise),
+            deadline,
+            try_until: deadline,
             may_repeat: tries.policy().is_some() && (shared.options.may_repeat)(request.operation),
             avoid_tried: tries
                 .policy()
@@ -250,7 +258,7 @@ impl<'p> Journey<'p> {
     }
 
     /// The answer of a request that is aborted.
-    pub(crate) fn aborted(&self, code: corewire_message::Code) -> CallError {
+    pub(crate) fn aborted(&self, code: Code) -> CallError {
         add(&self.unit.live.counters.aborted);
         let status = corewire_message::Status::new(code, "fault injected by the mesh's policy");
         CallError::answered(Response::failed(status))
@@ -344,12 +352,13 @@ impl<'p> Journey<'p> {
     }
 
     /// The deadline of a try that begins now.
-    pub(crate) fn try_deadline(&self, now: Instant) -> Instant {
+    pub(crate) fn try_deadline(&mut self, now: Instant) -> Instant {
         let per_try = self
             .tries
             .policy()
             .and_then(|policy| policy.per_try_timeout);
-        deadline::of_try(now, self.deadline, per_try)
+        self.try_until = deadline::of_try(now, self.deadline, per_try);
+        self.try_until
     }
 
     /// What comes after a try.
@@ -361,6 +370,15 @@ impl<'p> Journey<'p> {
         outcome: Outcome,
         random: &mut impl Random,
     ) -> Next {
+        // Both ends watch the deadline: which of them told is chance.
+        let outcome = match outcome {
+            Outcome::Answered(Code::DeadlineExceeded)
+                if now + DEADLINE_ROUNDING >= self.try_until =>
+            {
+                Outcome::TimedOut
+            }
+            outcome => outcome,
+        };
         note(
             self.shared,
             self.unit,
@@ -371,7 +389,7 @@ impl<'p> Journey<'p> {
             random,
         );
         self.retry = None;
-        if matches!(outcome, Outcome::Answered(corewire_message::Code::Ok)) {
+        if matches!(outcome, Outcome::Answered(Code::Ok)) {
             return Next::End;
         }
         let next = self

@@ -1,0 +1,207 @@
+use crate::bench::*;
+use corewire_mesh::config::{Address, Endpoints, SnapshotSource};
+use corewire_mesh::{LineState, Mesh, MeshOptions};
+use corewire_message::{Caller, Code, ErrorKind};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+#[test]
+fn calls_go_elsewhere_when_an_endpoint_dies() {
+    let mut servers = Running::several(3);
+    let (mesh, channel) = mesh(simple(&servers));
+    all_connected(&mesh, "test");
+    for _ in 0..6 {
+        ask(&channel, request()).unwrap();
+    }
+    servers[1].kill();
+    for _ in 0..60 {
+        assert_ne!(ask(&channel, request()).unwrap(), "replica-1");
+    }
+    servers[1].restart();
+    until("it is used again", || {
+        ask(&channel, request()).unwrap() == "replica-1"
+    });
+}
+
+/// Callers without a pause while each server in turn drains and comes back: not one call fails.
+#[test]
+fn a_rolling_restart_is_not_noticed() {
+    for protocol in ["native", "grpc", "rest"] {
+        let mut servers = Running::several(3);
+        let mut cluster = cluster("test");
+        cluster.transport = Some(protocol.parse().unwrap());
+        let route = vec![corewire_mesh::config::Route::to_cluster("test")];
+        let (mesh, channel) = mesh(snapshot(cluster, &servers, route));
+        all_connected(&mesh, "test");
+        let stop = Arc::new(AtomicBool::new(false));
+        let answered = Arc::new(AtomicU64::new(0));
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                let (channel, stop) = (channel.clone(), Arc::clone(&stop));
+                let answered = Arc::clone(&answered);
+                std::thread::spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        ask(&channel, request()).map_err(|error| format!("{error:?}"))?;
+                        answered.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok::<(), String>(())
+                })
+            })
+            .collect();
+        for number in 0..servers.len() {
+            let before = answered.load(Ordering::Relaxed);
+            servers[number].drain();
+            until("calls go on", || {
+                answered.load(Ordering::Relaxed) > before + 20
+            });
+            servers[number].restart();
+            all_connected(&mesh, "test");
+        }
+        stop.store(true, Ordering::Relaxed);
+        for caller in callers {
+            caller.join().unwrap().unwrap();
+        }
+    }
+}
+
+/// A listener whose queue is full: whoever connects gets no answer at all.
+fn black_hole() -> (TcpListener, Vec<TcpStream>, Address) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut queued = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, 200 * MILLI) {
+        queued.push(stream);
+        assert!(queued.len() < 10_000, "the queue has an end");
+    }
+    (listener, queued, Address::Tcp(address))
+}
+
+#[test]
+fn an_endpoint_that_cannot_be_connected_to_holds_nobody_up() {
+    let server = Running::start("one");
+    let (_listener, _queued, hole) = black_hole();
+    let mut snapshot = simple(std::slice::from_ref(&server));
+    snapshot.add_cluster(
+        cluster("test"),
+        Endpoints::at([hole, server.address.clone()]),
+    );
+    let (mesh, channel) = mesh(snapshot);
+    let began = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(ask(&channel, request()).unwrap(), "one");
+    }
+    assert!(
+        began.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        began.elapsed()
+    );
+    let state = mesh.state();
+    let test = state.cluster("test").unwrap();
+    assert_eq!(test.endpoints[0].lines[0].0, LineState::Connecting);
+    assert_eq!(test.endpoints[0].counts.tries, 0);
+}
+
+#[test]
+fn calls_wait_for_the_first_connection_only_until_their_deadline() {
+    let (_listener, _queued, hole) = black_hole();
+    let mut snapshot = simple(&[]);
+    let mut cluster = cluster("test");
+    cluster.circuit.max_pending = 1;
+    snapshot.add_cluster(cluster, Endpoints::at([hole]));
+    let (mesh, channel) = mesh(snapshot);
+    let waiting = {
+        let channel = channel.clone();
+        let early = request().with_deadline(Instant::now() + 300 * MILLI);
+        std::thread::spawn(move || ask(&channel, early))
+    };
+    until("it waits", || {
+        mesh.state().cluster("test").unwrap().pending == 1
+    });
+    let error = ask(&channel, request()).unwrap_err();
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Overloaded,
+        "only one may wait: {error}"
+    );
+    let error = waiting.join().unwrap().unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_executed()),
+        (ErrorKind::DeadlineExceeded, false)
+    );
+    assert_eq!(mesh.state().cluster("test").unwrap().pending, 0);
+}
+
+#[test]
+fn an_endpoint_that_is_taken_out_finishes_what_it_has() {
+    let servers = Running::several(2);
+    let source = SnapshotSource::new(simple(&servers[..1]));
+    let mesh = Mesh::start(source.clone(), MeshOptions::default()).unwrap();
+    let channel = mesh.channel("test");
+    ready(&channel);
+    servers[0].replica.hang();
+    let running = {
+        let channel = channel.clone();
+        std::thread::spawn(move || ask(&channel, request()))
+    };
+    until("it has begun", || servers[0].replica.calls() == 1);
+    source.publish(simple(&servers[1..]));
+    until("calls go to the other one", || {
+        let early = request().with_deadline(Instant::now() + Duration::from_secs(1));
+        ask(&channel, early).is_ok_and(|name| name == "replica-1")
+    });
+    let state = mesh.state();
+    let test = state.cluster("test").unwrap();
+    assert_eq!(test.endpoints.len(), 1);
+    assert_eq!(test.requests, 1, "the one that is on its way counts");
+    servers[0].replica.answer(Code::Ok);
+    assert_eq!(running.join().unwrap().unwrap(), "replica-0");
+    assert!(
+        test.tries.tries >= 2,
+        "counts of those that are gone are kept"
+    );
+}
+
+#[test]
+fn a_peer_that_accepts_and_closes_is_not_hammered() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    let accepted = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&accepted);
+    std::thread::spawn(move || {
+        // Ends with the process: nobody connects any more.
+        for stream in listener.incoming() {
+            drop(stream);
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let mut snapshot = simple(&[]);
+    snapshot.add_cluster(cluster("test"), Endpoints::at([address]));
+    let (_mesh, channel) = mesh(snapshot);
+    let give_up = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < give_up {
+        let _fails = ask(&channel, request());
+        std::thread::sleep(MILLI);
+    }
+    let times = accepted.load(Ordering::SeqCst);
+    assert!((2..60).contains(&times), "{times} connections in a second");
+}
+
+#[test]
+fn the_mesh_ends_with_its_last_channel() {
+    let server = Running::start("one");
+    let (mesh, channel) = mesh(simple(std::slice::from_ref(&server)));
+    drop(mesh);
+    assert_eq!(ask(&channel, request()).unwrap(), "one");
+    let mut call = Box::pin(channel.call(request()));
+    server.replica.hang();
+    block_on(std::future::poll_fn(|cx| {
+        let _answered_or_not = call.as_mut().poll(cx);
+        std::task::Poll::Ready(())
+    }));
+    drop(call);
+    drop(channel);
+}
+
+use std::future::Future as _;

@@ -1,0 +1,12 @@
+//! A mesh between callers and real servers in this process: each policy as a network function
+//! meets it.
+
+mod bench;
+mod blocking;
+mod lifecycle;
+mod outliers;
+mod protection;
+mod routing;
+mod snapshots;
+mod streams;
+mod transports;

@@ -1,0 +1,142 @@
+use crate::bench::*;
+use corewire_mesh::config::{Endpoints, OutlierByRate, OutlierPolicy, Route};
+use corewire_message::Code;
+use std::time::{Duration, Instant};
+
+fn policy() -> OutlierPolicy {
+    OutlierPolicy {
+        interval: 20 * MILLI,
+        base_ejection: 300 * MILLI,
+        consecutive_5xx: Some(3),
+        max_ejection_percent: 50,
+        ..OutlierPolicy::default()
+    }
+}
+
+#[test]
+fn an_endpoint_that_fails_in_a_row_is_left_out_and_comes_back() {
+    let servers = Running::several(3);
+    servers[0].replica.answer(Code::Internal);
+    let mut cluster = cluster("test");
+    cluster.outlier = Some(policy());
+    let (mesh, channel) = mesh(snapshot(cluster, &servers, vec![Route::to_cluster("test")]));
+    all_connected(&mesh, "test");
+    let failed = (0..60)
+        .filter(|_| ask(&channel, request()).is_err())
+        .count();
+    assert_eq!(failed, 3, "three in a row, then nobody is sent there");
+    let ejected = || {
+        let state = mesh.state();
+        let endpoints = &state.cluster("test").unwrap().endpoints;
+        endpoints.iter().filter(|endpoint| endpoint.ejected).count()
+    };
+    assert_eq!((ejected(), servers[0].replica.calls()), (1, 3));
+    assert!(mesh.state().to_text().contains("ejected"));
+
+    servers[0].replica.answer(Code::Ok);
+    let began = Instant::now();
+    until("it is used again", || {
+        ask(&channel, request()).unwrap() == "replica-0"
+    });
+    assert!(
+        began.elapsed() >= 100 * MILLI,
+        "not at once: {:?}",
+        began.elapsed()
+    );
+    let counts = mesh.state().cluster("test").unwrap().counts;
+    assert_eq!(
+        (counts.ejections, counts.readmissions, ejected()),
+        (1, 1, 0)
+    );
+}
+
+#[test]
+fn not_all_are_left_out_when_all_fail() {
+    let servers = Running::several(4);
+    for server in &servers {
+        server.replica.answer(Code::Unavailable);
+    }
+    let mut cluster = cluster("test");
+    cluster.outlier = Some(OutlierPolicy {
+        base_ejection: Duration::from_secs(60),
+        ..policy()
+    });
+    let (mesh, channel) = mesh(snapshot(cluster, &servers, vec![Route::to_cluster("test")]));
+    all_connected(&mesh, "test");
+    for _ in 0..100 {
+        ask(&channel, request()).unwrap_err();
+    }
+    let state = mesh.state();
+    let endpoints = &state.cluster("test").unwrap().endpoints;
+    assert_eq!(
+        endpoints.iter().filter(|endpoint| endpoint.ejected).count(),
+        2
+    );
+}
+
+#[test]
+fn an_endpoint_that_fails_more_than_it_may_is_found_by_its_rate() {
+    let servers = Running::several(3);
+    let mut cluster = cluster("test");
+    cluster.outlier = Some(OutlierPolicy {
+        interval: 100 * MILLI,
+        base_ejection: Duration::from_secs(60),
+        consecutive_5xx: None,
+        failure_percentage: Some(OutlierByRate {
+            threshold: 30,
+            enforcing: 100,
+            minimum_hosts: 3,
+            request_volume: 10,
+        }),
+        ..policy()
+    });
+    let (mesh, channel) = mesh(snapshot(cluster, &servers, vec![Route::to_cluster("test")]));
+    all_connected(&mesh, "test");
+    let mut round = 0_u32;
+    let give_up = Instant::now() + PATIENCE;
+    // Every other answer of one of them is a failure: never two in a row.
+    while mesh.state().cluster("test").unwrap().counts.ejections == 0 {
+        assert!(Instant::now() < give_up, "{}", mesh.state().to_text());
+        let code = if round.is_multiple_of(2) {
+            Code::Internal
+        } else {
+            Code::Ok
+        };
+        servers[1].replica.answer(code);
+        for _ in 0..3 {
+            let _fails_at_times = ask(&channel, request());
+        }
+        round += 1;
+    }
+    let state = mesh.state();
+    assert!(state.cluster("test").unwrap().endpoints[1].ejected);
+}
+
+#[test]
+fn the_second_priority_takes_over_when_the_first_is_gone_and_gives_back() {
+    let mut first = Running::several(2);
+    let second = [Running::start("spare")];
+    let mut snapshot = simple(&first);
+    let endpoints = Endpoints {
+        localities: vec![locality(0, &first), locality(1, &second)],
+        ..Endpoints::default()
+    };
+    snapshot.add_cluster(cluster("test"), endpoints);
+    let (mesh, channel) = mesh(snapshot);
+    all_connected(&mesh, "test");
+    for _ in 0..20 {
+        assert_ne!(ask(&channel, request()).unwrap(), "spare");
+    }
+    for server in &mut first {
+        server.kill();
+    }
+    for _ in 0..20 {
+        assert_eq!(ask(&channel, request()).unwrap(), "spare");
+    }
+    for server in &mut first {
+        server.restart();
+    }
+    until("the first are used again", || {
+        (0..10).all(|_| ask(&channel, request()).unwrap() != "spare")
+    });
+}
