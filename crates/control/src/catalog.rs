@@ -89,7 +89,7 @@ impl Catalog {
             self.note(name, now, true);
         }
         let mut views: HashMap<View, ViewSet> = HashMap::new();
-        for view in [View::Corewire, View::Grpc] {
+        for view in View::OF_APIS {
             let mut set = ViewSet::default();
             for service in self.services() {
                 set.add_service(&view, &config, service);
@@ -255,7 +255,7 @@ impl Catalog {
             changed = true;
             self.registered.remove(&name);
             Arc::make_mut(&mut self.endpoints).remove(&name);
-            for view in [View::Corewire, View::Grpc] {
+            for view in View::OF_APIS {
                 for kind in [
                     ResourceType::Listener,
                     ResourceType::Route,

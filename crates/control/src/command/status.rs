@@ -157,8 +157,10 @@ fn write_type(text: &mut String, kind: &TypeStatus) -> std::fmt::Result {
         "taken"
     } else if kind.refused_version == kind.sent_version {
         "REFUSED"
+    } else if kind.acks + kind.nacks == 0 {
+        "known from before"
     } else {
-        "not sent yet"
+        "given up waiting"
     };
     writeln!(
         text,

@@ -34,6 +34,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const FAULT: &str = "envoy.filters.http.fault";
 pub(super) const RATE_LIMIT: &str = "envoy.filters.http.local_ratelimit";
 
+/// gRPC C++ (1.51 and 1.85 were tried) counts such a limit from a time that is one to two seconds
+/// before the call began, differently in each process; a limit of its service config does the same
+/// without any xDS. Shorter ones than this would end every call before it is sent.
+const SHORTEST_FOR_GRPC_CORE: std::time::Duration = std::time::Duration::from_secs(3);
+
 /// Failures that gRPC knows a retry for.
 const GRPC_RETRY: [&str; 5] = [
     "cancelled",
@@ -291,7 +296,7 @@ fn action(view: &View, route: &Route, notice: &mut dyn FnMut(&str)) -> RouteActi
     RouteAction {
         cluster_specifier: Some(clusters(&route.to)),
         timeout: timeout(view, route.timeout),
-        max_stream_duration: max_duration(view, route),
+        max_stream_duration: max_duration(view, route, notice),
         retry_policy: route
             .retry
             .as_ref()
@@ -328,13 +333,21 @@ fn timeout(view: &View, timeout: Option<std::time::Duration>) -> Option<Duration
 }
 
 /// gRPC knows one limit for calls and streams alike, so it gets the shorter of the two.
-fn max_duration(view: &View, route: &Route) -> Option<MaxStreamDuration> {
+fn max_duration(
+    view: &View,
+    route: &Route,
+    notice: &mut dyn FnMut(&str),
+) -> Option<MaxStreamDuration> {
     let limit = if view.is_grpc() {
         let limits = [route.timeout, route.max_duration].into_iter().flatten();
         limits.filter(|limit| !limit.is_zero()).min()
     } else {
         route.max_duration
     };
+    if view.is_grpc_core() && limit.is_some_and(|limit| limit < SHORTEST_FOR_GRPC_CORE) {
+        notice("gRPC C++ ends calls at once for a limit this short: it is not told of it");
+        return None;
+    }
     limit.map(|limit| MaxStreamDuration {
         max_stream_duration: Some(duration(limit)),
         ..MaxStreamDuration::default()

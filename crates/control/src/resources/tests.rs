@@ -5,6 +5,7 @@ use corewire_xds::envoy::config::cluster::v3::Cluster;
 use corewire_xds::envoy::config::listener::v3::Listener;
 use corewire_xds::envoy::config::route::v3::RouteConfiguration;
 use corewire_xds::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
+use corewire_xds::envoy::config::route::v3::route::Action;
 use corewire_xds::{Any, Message, Name};
 
 const WHOLE: &str = include_str!("../../../../deploy/control/control.toml");
@@ -106,6 +107,36 @@ retry = { on = ["5xx"], per-try-timeout = "1ms" }
     assert!(own.notices.is_empty(), "{:?}", own.notices);
     let cluster: Cluster = unpack(&own.clusters, "a");
     assert_eq!(cluster.lb_policy, 1);
+}
+
+#[test]
+fn limits_of_time_are_as_the_client_counts_them() {
+    let text = |timeout: &str| {
+        format!("[[service]]\nname = \"a\"\n[[route]]\nservice = \"a\"\ntimeout = \"{timeout}\"\n")
+    };
+    let limit = |view: &View, timeout: &str| {
+        let set = view_of(view, &text(timeout));
+        let config: RouteConfiguration = unpack(&set.routes, "a");
+        let Some(Action::Route(action)) = config.virtual_hosts[0].routes[0].action.clone() else {
+            panic!("no action");
+        };
+        let stream = action
+            .max_stream_duration
+            .and_then(|d| d.max_stream_duration);
+        let seconds = |d: corewire_xds::Duration| d.seconds;
+        (
+            action.timeout.map(seconds),
+            stream.map(seconds),
+            set.notices.len(),
+        )
+    };
+    let envoy = View::Envoy(None);
+    assert_eq!(limit(&View::Corewire, "1s"), (Some(1), None, 0));
+    assert_eq!(limit(&envoy, "1s"), (Some(1), None, 0));
+    assert_eq!(limit(&View::Grpc, "1s"), (Some(1), Some(1), 0));
+    // It would end every call at once.
+    assert_eq!(limit(&View::GrpcCore, "1s"), (Some(1), None, 1));
+    assert_eq!(limit(&View::GrpcCore, "5s"), (Some(5), Some(5), 0));
 }
 
 #[test]

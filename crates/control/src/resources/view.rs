@@ -13,11 +13,17 @@ pub(crate) enum View {
     /// gRPC in any language: listeners for its API, older forms of header matches (gRPC C++ refuses
     /// the newer one before 1.56, all understand the older), only policies that it does not refuse.
     Grpc,
+    /// gRPC C++ and the languages built on it: the same, without limits of time that it would take
+    /// for passed (see `route::SHORTEST_FOR_GRPC_CORE`).
+    GrpcCore,
     /// Envoy with the listeners of this sidecar; without one it gets none.
     Envoy(Option<Arc<str>>),
 }
 
 impl View {
+    /// Those that are not tied to a sidecar: they see every service.
+    pub(crate) const OF_APIS: [Self; 3] = [Self::Corewire, Self::Grpc, Self::GrpcCore];
+
     /// The view of a node, told by its user agent.
     pub(crate) fn of(node: &Node, sidecars: &[Arc<Sidecar>]) -> Self {
         let agent = node.user_agent_name.to_ascii_lowercase();
@@ -26,6 +32,8 @@ impl View {
                 sidecar.node.matches(&node.id) && sidecar.cluster.matches(&node.cluster)
             });
             Self::Envoy(found.map(|sidecar| Arc::clone(&sidecar.name)))
+        } else if agent.starts_with("grpc") && agent.contains("c-core") {
+            Self::GrpcCore
         } else if agent.starts_with("grpc") {
             Self::Grpc
         } else {
@@ -35,11 +43,15 @@ impl View {
 
     /// Whether header matches have the form of gRFC A63.
     pub(super) const fn knows_string_match(&self) -> bool {
-        !matches!(self, Self::Grpc)
+        !self.is_grpc()
     }
 
     pub(super) const fn is_grpc(&self) -> bool {
-        matches!(self, Self::Grpc)
+        matches!(self, Self::Grpc | Self::GrpcCore)
+    }
+
+    pub(super) const fn is_grpc_core(&self) -> bool {
+        matches!(self, Self::GrpcCore)
     }
 
     pub(super) const fn is_envoy(&self) -> bool {
@@ -50,6 +62,7 @@ impl View {
         match self {
             Self::Corewire => "corewire",
             Self::Grpc => "grpc",
+            Self::GrpcCore => "grpc-core",
             Self::Envoy(_) => "envoy",
         }
     }
@@ -95,7 +108,8 @@ cluster = "*-others"
             View::Envoy(Some("others".into()))
         );
         assert_eq!(view("envoy", "x", "y"), View::Envoy(None));
-        assert_eq!(view("gRPC C-core linux", "gateway-1", ""), View::Grpc);
+        assert_eq!(view("gRPC C-core linux", "gateway-1", ""), View::GrpcCore);
+        assert_eq!(view("gRPC Go", "gateway-1", ""), View::Grpc);
         assert_eq!(view("grpc-node-js", "", ""), View::Grpc);
         assert_eq!(view("corewire", "", ""), View::Corewire);
         assert_eq!(view("", "", ""), View::Corewire);

@@ -418,6 +418,8 @@ impl AdsStream {
         }
         if first {
             let set = self.snapshot.set(&self.view, kind);
+            // Who had something before needs no word that nothing is new.
+            state.answer = state.wanted.wildcard && request.initial_resource_versions.is_empty();
             for (name, version) in request.initial_resource_versions {
                 if !state.wanted.wants(&name) {
                     continue;
@@ -429,7 +431,6 @@ impl AdsStream {
                     None => state.held.set(&name.into(), Digest::default()),
                 }
             }
-            state.answer = state.wanted.wildcard;
         }
         state.look = true;
         Ok(())

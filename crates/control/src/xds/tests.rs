@@ -29,7 +29,7 @@ fn snapshot(services: usize, changed: &[usize]) -> Arc<Snapshot> {
         ..Snapshot::default()
     };
     let mut endpoints = TypeSet::default();
-    let mut views = [View::Corewire, View::Grpc].map(|view| (view, ViewSet::default()));
+    let mut views = View::OF_APIS.map(|view| (view, ViewSet::default()));
     for (n, service) in (0..services).map(|n| (n, &config.services[&*format!("s{n}")])) {
         let cla = ClusterLoadAssignment {
             cluster_name: format!("s{n}"),
