@@ -10,8 +10,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bridge;
 mod channel;
 pub mod config;
+pub mod file;
 pub mod observe;
 pub mod policy;
 

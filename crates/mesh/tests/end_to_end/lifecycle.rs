@@ -50,13 +50,13 @@ fn a_rolling_restart_is_not_noticed() {
                 })
             })
             .collect();
-        for number in 0..servers.len() {
+        for server in &mut servers {
             let before = answered.load(Ordering::Relaxed);
-            servers[number].drain();
+            server.drain();
             until("calls go on", || {
                 answered.load(Ordering::Relaxed) > before + 20
             });
-            servers[number].restart();
+            server.restart();
             all_connected(&mesh, "test");
         }
         stop.store(true, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 
 mod bench;
 mod blocking;
+mod bridges;
 mod lifecycle;
 mod outliers;
 mod protection;
