@@ -61,11 +61,21 @@ impl Endpoints {
     }
 
     /// The endpoint of this name, which is made when nobody has named it before. Takes a lock: for
-    /// tables, wormholes and replies, not for each message.
+    /// wormholes and replies, not for each message.
     ///
     /// # Errors
-    /// When there are as many as there may be; those that are known stay.
+    /// When there are half as many as there may be; those that are known stay. The other half is
+    /// for tables: replies go to names that strangers make up, who must not keep routes out.
     pub fn intern(&self, name: &str) -> Result<EndpointId, TooManyEndpoints> {
+        self.intern_up_to(self.max / 2, name)
+    }
+
+    /// The same for a name in a table.
+    pub(crate) fn intern_routed(&self, name: &str) -> Result<EndpointId, TooManyEndpoints> {
+        self.intern_up_to(self.max, name)
+    }
+
+    fn intern_up_to(&self, max: usize, name: &str) -> Result<EndpointId, TooManyEndpoints> {
         if let Some(id) = self.find(name) {
             return Ok(id);
         }
@@ -74,8 +84,8 @@ impl Endpoints {
             return Ok(*id);
         }
         let index = ids.len();
-        if index >= self.max {
-            return Err(TooManyEndpoints { max: self.max });
+        if index >= max {
+            return Err(TooManyEndpoints { max });
         }
         let name: Arc<str> = name.into();
         let id = EndpointId(u32::try_from(index).expect("Slots::MAX is below"));
@@ -150,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_name_keeps_its_number() {
-        let endpoints = Endpoints::new(2);
+        let endpoints = Endpoints::new(4);
         let a = endpoints.intern("a:1").unwrap();
         let b = endpoints.intern("b:1").unwrap();
         assert_eq!((a.index(), b.index()), (0, 1));
@@ -162,5 +172,19 @@ mod tests {
         assert_eq!(endpoints.intern("a:1"), Ok(a));
         assert_eq!(endpoints.len(), 2);
         assert!(endpoints.iter().map(|(id, _)| id).eq([a, b]));
+    }
+
+    #[test]
+    fn strangers_keep_no_routes_out() {
+        let endpoints = Endpoints::new(4);
+        let stranger = |n: usize| endpoints.intern(&format!("stranger{n}:1")).is_ok();
+        assert_eq!((0..100).filter(|n| stranger(*n)).count(), 2);
+        assert!(endpoints.intern_routed("a:1").is_ok() && endpoints.intern_routed("b:1").is_ok());
+        assert_eq!(
+            endpoints.intern_routed("c:1"),
+            Err(TooManyEndpoints { max: 4 })
+        );
+        // What a table has named can be replied to.
+        assert!(endpoints.intern("b:1").is_ok());
     }
 }

@@ -23,7 +23,8 @@ pub struct TableLimits {
     pub members: usize,
     /// Managed elements.
     pub meids: usize,
-    /// Endpoints of a context, from all of its tables.
+    /// Endpoints of a context, from all of its tables; half of them can be those of wormholes and
+    /// replies.
     pub endpoints: usize,
 }
 
@@ -96,7 +97,7 @@ impl Names {
         let meaning = if self.identity.is_me(name) {
             None
         } else {
-            Some(self.endpoints.intern(name)?)
+            Some(self.endpoints.intern_routed(name)?)
         };
         self.known.insert(name.into(), meaning);
         Ok(meaning)
@@ -207,7 +208,7 @@ impl Builder {
         // Ourselves, too: the C library sends to itself here.
         let owner = names
             .endpoints
-            .intern(owner)
+            .intern_routed(owner)
             .map_err(|fault| TableTooLarge::Endpoints(fault.max))?;
         let owners = Arc::make_mut(&mut self.table.owners);
         let mut unusable = 0;
