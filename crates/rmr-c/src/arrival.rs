@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use corewire_sys::Socket;
 use corewire_wire::native::MAGIC;
 use corewire_wire::rmr::si95::{Decoder, Next, TRANSPORT_OCTETS};
-use corewire_wire::rmr::{Header, flags};
+use corewire_wire::rmr::{Header, HeaderFault, flags};
 use std::{fmt, io};
 
 /// A message that came.
@@ -21,6 +21,17 @@ pub(crate) struct Arrival<'a> {
     pub(crate) stamp: u64,
 }
 
+impl<'a> Arrival<'a> {
+    /// One that NNG brought: over which connection, it does not say.
+    pub(crate) fn of_nng(message: Incoming<'a>) -> Self {
+        Self {
+            message,
+            number: -1,
+            stamp: 0,
+        }
+    }
+}
+
 /// A message in the octets of its connection.
 pub(crate) enum Incoming<'a> {
     /// Of an SI95 frame.
@@ -29,7 +40,12 @@ pub(crate) enum Incoming<'a> {
     Native(Record<'a>),
 }
 
-impl Incoming<'_> {
+impl<'a> Incoming<'a> {
+    /// A message as NNG carries it.
+    pub(crate) fn of_nng(octets: &'a [u8]) -> Result<Self, HeaderFault> {
+        Header::parse(octets).map(Self::Si95)
+    }
+
     /// The caller that waits for it; `None` for everything but replies to calls.
     pub(crate) fn reply_to(&self) -> Option<u8> {
         match self {

@@ -1,11 +1,13 @@
 //! What `rmr_init` makes: names, sockets, routes, links and the threads behind them.
 
+use crate::arrival::{Arrival, Incoming};
 use crate::control;
 use crate::inbox::Inbox;
 use crate::interfaces;
 use crate::link::{Carriage, Link, Patience};
 use crate::log::{self, say};
 use crate::message::{Message, Names, OVERHEAD};
+use crate::nng::{self, NngReceiver};
 use crate::pool::Pool;
 use crate::surroundings::Surroundings;
 use corewire_rmr::{Bind, EndpointId, Identity, Router, Settings, Slots, TableLimits, Transport};
@@ -33,6 +35,8 @@ const SPARE_ROOM: usize = 1024 + 64;
 const CLOSING: Duration = Duration::from_secs(1);
 /// The same at the end of a program that did not close.
 const EXITING: Duration = Duration::from_millis(200);
+/// How long NNG has to write what it took.
+const NNG_LINGER: Duration = Duration::from_millis(50);
 
 /// A router of messages at one port.
 pub(crate) struct Context {
@@ -75,6 +79,9 @@ impl Context {
             );
             return Err(io::Error::from_raw_os_error(libc::ENOTSUP));
         }
+        if settings.transport == Transport::Nng {
+            nng::load()?;
+        }
         let port = port_of(port)?;
         let context = Self::listen(&settings, port, payload, flags)?;
         if flags & NO_THREAD != 0 {
@@ -109,9 +116,10 @@ impl Context {
         let listener = Listener::bind(&at, false).inspect_err(|error| {
             say!(Critical, "cannot listen at {at}: {error}");
         })?;
-        let port = match listener.address()? {
-            Address::Tcp(address) => address.port(),
-            Address::Unix(_) => port,
+        // Port 0 has become a real one.
+        let (at, port) = match listener.address()? {
+            Address::Tcp(address) => (address.to_string(), address.port()),
+            Address::Unix(_) => (at.to_string(), port),
         };
         let host = interfaces::host_name();
         let identity = Identity::of_host(settings.src_id.as_deref(), &host, port)
@@ -132,10 +140,21 @@ impl Context {
         let around = Arc::new(Surroundings::new()?);
         let usual = usize::try_from(payload).unwrap_or(0);
         let stamps = std::env::var("RMR_RX_TIME").is_ok_and(|value| value == "1");
+        let (inbox, nng) = if settings.transport == Transport::Nng {
+            drop(listener);
+            let receiver = NngReceiver::listen(&at, settings.max_message).inspect_err(|error| {
+                say!(Critical, "cannot listen at {at}: {error}");
+            })?;
+            (Inbox::served(Arc::clone(&around)), Some(receiver))
+        } else {
+            let most_octets = settings.max_message;
+            let inbox = Inbox::new(listener, Arc::clone(&around), most_octets, stamps)?;
+            (inbox, None)
+        };
         let context = Self {
             names,
             router: Arc::new(Router::new(identity, TableLimits::default())),
-            inbox: Inbox::new(listener, Arc::clone(&around), settings.max_message, stamps)?,
+            inbox,
             around,
             pool: Pool::new(OVERHEAD + usual.max(LEAST_PAYLOAD) + SPARE_ROOM),
             links: Slots::new(),
@@ -143,7 +162,10 @@ impl Context {
                 Transport::Native => Carriage::Native {
                     most_octets: settings.max_message,
                 },
-                _ => Carriage::Si95,
+                Transport::Nng => Carriage::Nng {
+                    waits: !settings.async_connect,
+                },
+                Transport::Si95 | Transport::Shm => Carriage::Si95,
             },
             payload: if usual == 0 { DEFAULT_PAYLOAD } else { usual },
             trace: AtomicI32::new(0),
@@ -161,12 +183,34 @@ impl Context {
                     .flusher
                     .run(|| context.inbox.tend(&context.pool))
             })?;
+        if let Some(receiver) = nng {
+            thread::Builder::new()
+                .name("rmr-receiver".to_owned())
+                .spawn(move || context.receive_by_nng(&receiver))?;
+        }
         say!(
             Info,
             "listening at {bind}, port {port}, as {}",
             context.name()
         );
         Ok(context)
+    }
+
+    /// The body of the thread that receives where NNG has the sockets.
+    fn receive_by_nng(&self, receiver: &NngReceiver) {
+        while !self.around.is_closed() {
+            let received = receiver.receive(|octets| match Incoming::of_nng(octets) {
+                Ok(message) => self.inbox.deliver(&self.pool, &Arrival::of_nng(message)),
+                Err(fault) => {
+                    self.inbox.refuse(1);
+                    say!(Error, "a message is dropped: {fault}");
+                }
+            });
+            if let Err(error) = received {
+                say!(Critical, "receiving by NNG failed: {error}");
+                return;
+            }
+        }
     }
 
     fn register(&'static self) {
@@ -304,6 +348,7 @@ impl Context {
             return;
         }
         let deadline = Instant::now() + wait;
+        self.linger();
         for link in self.all_links() {
             link.finish(deadline);
             link.close();
@@ -315,6 +360,15 @@ impl Context {
             say!(Warning, "{unread} messages were received and not asked for");
         }
         self.pool.clear();
+    }
+
+    /// Gives NNG time to write what it took: it does not tell when it has.
+    fn linger(&self) {
+        if let Carriage::Nng { .. } = self.carriage
+            && self.all_links().next().is_some()
+        {
+            thread::sleep(NNG_LINGER);
+        }
     }
 
     /// Closes as `rmr_close` does.
@@ -333,6 +387,7 @@ extern "C" fn at_exit() {
         let deadline = Instant::now() + EXITING;
         for context in contexts().iter() {
             if !context.around.is_closed() {
+                context.linger();
                 for link in context.all_links() {
                     link.finish(deadline);
                 }

@@ -91,14 +91,23 @@ impl Inbox {
         stamps: bool,
     ) -> io::Result<Self> {
         let driver = Driver::new(listener, Arc::clone(&around), most_octets, stamps)?;
-        Ok(Self {
+        Ok(Self::with(around, Some(Box::new(driver))))
+    }
+
+    /// Without sockets: a thread of ours [delivers](Self::deliver) what comes.
+    pub(crate) fn served(around: Arc<Surroundings>) -> Self {
+        Self::with(around, None)
+    }
+
+    fn with(around: Arc<Surroundings>, driver: Option<Box<Driver>>) -> Self {
+        Self {
             state: Mutex::new(State {
-                driver: Some(Box::new(driver)),
+                served: driver.is_none(),
+                driver,
                 queue: VecDeque::new(),
                 receivers: 0,
                 calls: (0..CALLERS).map(|_| None).collect(),
                 waiting_calls: 0,
-                served: false,
                 closed: false,
                 tended_at: 0,
             }),
@@ -108,7 +117,7 @@ impl Inbox {
             back: Mutex::default(),
             readable: OnceLock::new(),
             counts: Counts::default(),
-        })
+        }
     }
 
     /// The way back over the connection of that number.
@@ -472,11 +481,9 @@ impl Inbox {
         let mut state = self.state();
         let first = !state.served;
         let readable = self.readable.get_or_init(|| fresh);
-        if first {
-            state.served = true;
-            if !state.queue.is_empty() {
-                readable.wake();
-            }
+        state.served = true;
+        if !state.queue.is_empty() {
+            readable.wake();
         }
         drop(state);
         // Whoever drives now is to step back.
@@ -497,6 +504,29 @@ impl Inbox {
                 state.receivers -= 1;
             }
         }
+    }
+
+    /// Takes a message from a thread that receives for us; waits while the queue is full, unless
+    /// the inbox is closed.
+    pub(crate) fn deliver(&self, pool: &Pool, arrival: &Arrival<'_>) {
+        while let Verdict::Leave = self.sort(pool, arrival, Role::Server) {
+            let mut state = self.state();
+            if state.closed {
+                self.counts.refused.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            if state.queue.len() >= MOST_QUEUED {
+                state.receivers += 1;
+                let nap = Deadline::after(Duration::from_millis(100));
+                state = nap.sleep(&self.arrived, state);
+                state.receivers -= 1;
+            }
+        }
+    }
+
+    /// Messages came that are none.
+    pub(crate) fn refuse(&self, count: u64) {
+        self.counts.refused.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Looks after connections while nobody receives: accepts, and notices those that ended.
@@ -574,10 +604,7 @@ impl Observer for Ended<'_> {
     }
 
     fn refused(&mut self, count: u64) {
-        self.inbox
-            .counts
-            .refused
-            .fetch_add(count, Ordering::Relaxed);
+        self.inbox.refuse(count);
     }
 
     fn arrived(&mut self, number: i32, link: &Arc<Link>) {

@@ -46,6 +46,7 @@ mod link;
 mod log;
 mod message;
 mod native;
+mod nng;
 mod outgoing;
 mod pool;
 mod send;

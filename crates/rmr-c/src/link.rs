@@ -8,11 +8,13 @@ use crate::log::say;
 use crate::message::Message;
 use crate::native::outgoing::NativeSender;
 use crate::native::record;
+use crate::nng::NngSender;
 use crate::outgoing::{MOST_WAITING, Outgoing};
 use crate::state::{self, Refused};
 use crate::surroundings::Surroundings;
 use corewire_rmr::{DropKind, EndpointCounters, EndpointId, Endpoints};
 use corewire_sys::{Address, Socket};
+use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use std::io::{self, IoSlice};
 use std::net::ToSocketAddrs;
 use std::ops::Deref;
@@ -57,6 +59,8 @@ pub(crate) enum Carriage {
     Si95,
     /// As records in events of the native protocol; messages up to so many octets.
     Native { most_octets: usize },
+    /// By NNG, which connects before the first message is sent or meanwhile.
+    Nng { waits: bool },
 }
 
 /// A peer.
@@ -96,6 +100,8 @@ struct Out {
     waiting: Outgoing,
     /// The connection's protocol, if it is the native one.
     native: Option<Box<NativeSender>>,
+    /// The connection, if NNG makes it.
+    nng: Option<NngSender>,
     /// The source in the last record that waits.
     source: Option<record::Source>,
     policy: FlushPolicy,
@@ -155,6 +161,7 @@ impl Link {
                 socket,
                 waiting: Outgoing::default(),
                 native: None,
+                nng: None,
                 source: None,
                 policy: FlushPolicy::new(),
                 armed: false,
@@ -187,6 +194,9 @@ impl Link {
     /// Connects if it is not connected.
     pub(crate) fn connect(self: &Arc<Self>) -> Result<(), Refused> {
         let mut out = self.out();
+        if let Carriage::Nng { waits } = self.carriage {
+            return self.connected_by_nng(&mut out, waits).map(drop);
+        }
         self.connected(&mut out, CONNECT_WAIT)
     }
 
@@ -225,6 +235,9 @@ impl Link {
         message: &Message,
         patience: Patience,
     ) -> Result<(), Refused> {
+        if let Carriage::Nng { waits } = self.carriage {
+            return self.send_by_nng(out, message, patience, waits);
+        }
         let mut now = Instant::now();
         let unused = now.saturating_duration_since(out.used);
         out.used = now;
@@ -262,6 +275,39 @@ impl Link {
             self.arm(out);
         }
         Ok(())
+    }
+
+    fn send_by_nng(
+        &self,
+        out: &mut Out,
+        message: &Message,
+        patience: Patience,
+        waits: bool,
+    ) -> Result<(), Refused> {
+        let nng = self.connected_by_nng(out, waits)?;
+        let octets = message.frame().get(TRANSPORT_OCTETS..).unwrap_or_default();
+        nng.send(octets, patience)?;
+        out.waiting.passed();
+        Ok(())
+    }
+
+    fn connected_by_nng<'a>(
+        &self,
+        out: &'a mut Out,
+        waits: bool,
+    ) -> Result<&'a mut NngSender, Refused> {
+        if self.around.is_closed() {
+            return Err(UNREACHABLE);
+        }
+        if out.nng.is_none() {
+            let nng = NngSender::dial(&self.name, waits).map_err(|error| {
+                say!(Warning, "cannot connect to {}: {error}", self.name);
+                UNREACHABLE
+            })?;
+            out.nng = Some(nng);
+            self.open.store(true, Ordering::Relaxed);
+        }
+        out.nng.as_mut().ok_or(UNREACHABLE)
     }
 
     /// Has the flusher look after what waits.
@@ -430,6 +476,7 @@ impl Link {
         let mut out = self.out();
         self.give_up(&mut out, DropKind::Closed, libc::ESHUTDOWN, 0);
         out.socket = None;
+        out.nng = None;
         self.open.store(false, Ordering::Relaxed);
     }
 
@@ -471,7 +518,9 @@ impl Link {
                 out.socket = Some(Arc::clone(&socket));
                 self.open.store(true, Ordering::Relaxed);
                 match self.carriage {
-                    Carriage::Si95 => self.around.adopt(Arc::clone(&socket), Arc::clone(self)),
+                    Carriage::Si95 | Carriage::Nng { .. } => {
+                        self.around.adopt(Arc::clone(&socket), Arc::clone(self));
+                    }
                     // Nothing but credit comes back, which the sender takes itself.
                     Carriage::Native { most_octets } => {
                         out.native = Some(Box::new(NativeSender::new(most_octets)));

@@ -126,6 +126,20 @@ fn the_native_protocol_under_sanitizers() {
     compile_and_run_over("native", "calls.c", &SANITIZERS, STATIC);
 }
 
+#[test]
+fn nng_carries_calls() {
+    // It is loaded at run time, where it is installed (scripts/setup installs it).
+    let loadable = Command::new("cc")
+        .args(["-shared", "-o", "/dev/null", "-l:libnng.so.1"])
+        .output()
+        .unwrap();
+    if loadable.status.success() {
+        compile_and_run_over("nng", "calls.c", &[], SHARED);
+    } else {
+        eprintln!("not run: libnng.so.1 is not installed");
+    }
+}
+
 /// Functions that a header declares.
 fn declared(header: &str) -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
