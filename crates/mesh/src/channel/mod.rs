@@ -76,7 +76,7 @@ impl Mesh {
     pub fn channel_on(&self, target: &str, loop_index: usize) -> MeshChannel {
         let index = loop_index % self.0.loops().len();
         MeshChannel {
-            target: self.0.target(resolve::target_name(target), Some(index)),
+            target: self.0.target(resolve::target_key(target), Some(index)),
             shared: Arc::clone(&self.0),
             index,
         }
@@ -86,7 +86,7 @@ impl Mesh {
     #[must_use]
     pub fn blocking(&self, target: &str) -> blocking::MeshChannel {
         blocking::MeshChannel {
-            target: self.0.target(resolve::target_name(target), None),
+            target: self.0.target(resolve::target_key(target), None),
             shared: Arc::clone(&self.0),
         }
     }

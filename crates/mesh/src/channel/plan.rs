@@ -301,7 +301,7 @@ impl Maker<'_, '_> {
     fn routes(&mut self, config: &Arc<Target>) -> Known {
         let hosts = config.routes.virtual_hosts.iter();
         let domains = hosts.map(|host| host.domains.iter().map(|domain| &**domain));
-        let host = resolve::virtual_host(domains, &self.plan.target);
+        let host = resolve::virtual_host(domains, resolve::host_name(&self.plan.target));
         let routes = host
             .and_then(|host| config.routes.virtual_hosts.get(host))
             .map_or(&[][..], |host| &host.routes);

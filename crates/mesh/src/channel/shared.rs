@@ -22,7 +22,10 @@ pub trait Discovery: Send + Sync + 'static {
     fn source(&self) -> &SnapshotSource;
 
     /// Asks for a target, until what it returns is dropped.
-    fn watch(&self, target: &str) -> Box<dyn Any + Send + Sync>;
+    ///
+    /// # Errors
+    /// When nobody could ever be asked for it, with the reason; its calls fail with it.
+    fn watch(&self, target: &str) -> Result<Box<dyn Any + Send + Sync>, String>;
 
     /// What is to be thought of a target that is in no snapshot.
     fn unknown(&self) -> Resolution<()> {
@@ -36,8 +39,8 @@ impl Discovery for SnapshotSource {
         self
     }
 
-    fn watch(&self, _target: &str) -> Box<dyn Any + Send + Sync> {
-        Box::new(())
+    fn watch(&self, _target: &str) -> Result<Box<dyn Any + Send + Sync>, String> {
+        Ok(Box::new(()))
     }
 
     fn unknown(&self) -> Resolution<()> {
@@ -73,7 +76,7 @@ pub(crate) struct TargetState {
     pub(crate) plan: ArcSwap<Plan>,
     /// What its channel is hashed as.
     pub(crate) hash: u64,
-    _watch: Box<dyn Any + Send + Sync>,
+    watch: Result<Box<dyn Any + Send + Sync>, String>,
 }
 
 /// A loop that the mesh runs itself.
@@ -188,7 +191,7 @@ impl Shared {
                     &crate::policy::random::Random::next(&mut ThreadRandom).to_le_bytes(),
                     0,
                 ),
-                _watch: self.discovery.watch(&name),
+                watch: self.discovery.watch(&name),
                 name,
             });
             let mut registry = self.registry();
@@ -237,10 +240,14 @@ impl Shared {
                 Arc::clone(unit)
             };
             let previous = target.plan.load_full();
+            let unknown = match &target.watch {
+                Ok(_) => &unknown,
+                Err(why) => &Resolution::Missing(why.as_str().into()),
+            };
             let plan = Plan::new(
                 Arc::clone(&target.name),
                 &snapshot,
-                &unknown,
+                unknown,
                 &previous,
                 self.timeline,
                 &mut find,

@@ -4,12 +4,24 @@
 //! is the target's own name, as gRPC does it (gRFC A27); the best match wins: exact, then the
 //! longest suffix (`*.example`), then the longest prefix (`smf.*`), then `*`.
 
-/// The name that a target stands for: `xds:///smf` and `xds://authority/smf` are `smf`.
+/// What a target is called in snapshots: `xds:///smf` and `xds:smf` are `smf`; a name of another
+/// authority stays whole.
 #[must_use]
-pub fn target_name(target: &str) -> &str {
-    match target.strip_prefix("xds://") {
+pub fn target_key(target: &str) -> &str {
+    match target.strip_prefix("xds:") {
+        Some(rest) if rest.starts_with("///") || !rest.starts_with("//") => {
+            rest.trim_start_matches('/')
+        }
+        _ => target,
+    }
+}
+
+/// The name that a target's virtual host is looked for by: `xds://authority/smf` is `smf`.
+#[must_use]
+pub fn host_name(key: &str) -> &str {
+    match key.strip_prefix("xds://") {
         Some(rest) => rest.split_once('/').map_or(rest, |(_, name)| name),
-        None => target,
+        None => key,
     }
 }
 
@@ -78,16 +90,18 @@ mod tests {
 
     #[test]
     fn a_target_is_named_with_or_without_its_scheme() {
-        for (target, name) in [
-            ("smf", "smf"),
-            ("xds:///smf", "smf"),
-            ("xds://authority/smf:7070", "smf:7070"),
-            (
-                "xds:///smf.ns.svc.cluster.local:7070",
-                "smf.ns.svc.cluster.local:7070",
-            ),
+        for (target, key, host) in [
+            ("smf", "smf", "smf"),
+            ("xds:///smf", "smf", "smf"),
+            ("xds:smf", "smf", "smf"),
+            ("xds://core/smf:7070", "xds://core/smf:7070", "smf:7070"),
+            ("xds:///smf.local:7070", "smf.local:7070", "smf.local:7070"),
         ] {
-            assert_eq!(target_name(target), name);
+            assert_eq!(
+                (target_key(target), host_name(key)),
+                (key, host),
+                "{target}"
+            );
         }
     }
 

@@ -29,9 +29,12 @@ impl Discovery for Told {
         &self.source
     }
 
-    fn watch(&self, target: &str) -> Box<dyn Any + Send + Sync> {
+    fn watch(&self, target: &str) -> Result<Box<dyn Any + Send + Sync>, String> {
+        if target.contains("://") {
+            return Err("no such authority".into());
+        }
         self.asked.lock().unwrap().push(target.into());
-        Box::new(Asked(Arc::clone(&self.asked), target.into()))
+        Ok(Box::new(Asked(Arc::clone(&self.asked), target.into())))
     }
 }
 
@@ -96,6 +99,8 @@ fn a_missing_target_or_cluster_fails_at_once_with_the_reason() {
         let error = ask(&channel, request()).unwrap_err();
         error.to_string().contains("cluster nowhere is not known")
     });
+    let error = ask(&mesh.channel("xds://other/test"), request()).unwrap_err();
+    assert!(error.to_string().contains("no such authority"), "{error}");
     let (_mesh, channel) = crate::bench::mesh(Snapshot::default());
     let error = ask(&channel, request()).unwrap_err();
     assert!(
