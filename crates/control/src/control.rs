@@ -109,8 +109,11 @@ impl std::error::Error for StartFault {
 /// # Errors
 /// When it cannot be read, or what is wrong with it, all of it.
 pub fn read_config(file: &Path) -> Result<Config, StartFault> {
-    let text = read_text(file)?;
-    Config::parse(&text).map_err(|faults| StartFault::Config {
+    parse(file, &read_text(file)?)
+}
+
+fn parse(file: &Path, text: &str) -> Result<Config, StartFault> {
+    Config::parse(text).map_err(|faults| StartFault::Config {
         file: file.to_owned(),
         faults,
     })
@@ -168,7 +171,10 @@ impl Control {
     /// # Errors
     /// When the file or the state cannot be used or an address cannot be listened at.
     pub fn start(options: ControlOptions) -> Result<Self, StartFault> {
-        let config = Arc::new(read_config(&options.config)?);
+        // Watched before it is read: no change falls in between.
+        let watch = FileWatch::new(&options.config);
+        let text = read_text(&options.config)?;
+        let config = Arc::new(parse(&options.config, &text)?);
         let listen = addresses(&options, &config)?;
         let state = options.state.clone().or_else(|| {
             // Written relative to the file it stands in.
@@ -203,9 +209,9 @@ impl Control {
         let server = Server::start(&listen, service, server_options).map_err(StartFault::Io)?;
         let asked = Arc::new(AtomicBool::new(false));
         let mut thread = ControlThread {
-            watch: FileWatch::new(&options.config),
+            watch,
             file: options.config,
-            text: String::new(),
+            text,
             hub: Arc::clone(&hub),
             store,
             log: options.log,
@@ -297,9 +303,6 @@ struct ControlThread {
 
 impl ControlThread {
     fn run(&mut self) {
-        // The file may have changed between reading and watching it.
-        self.text = read_text(&self.file).unwrap_or_default();
-        self.hub.control_wake().wake();
         let mut look = Instant::now() + LOOK_EVERY;
         while !self.hub.is_closing() {
             let now = Instant::now();
