@@ -16,6 +16,7 @@ pub mod config;
 pub mod file;
 pub mod observe;
 pub mod policy;
+pub mod xds;
 
 pub use channel::{
     ClusterState, Discovery, EndpointState, LineState, Mesh, MeshChannel, MeshOptions, MeshState,

@@ -29,7 +29,7 @@ mod resource_type;
 pub use any::{Any, UnpackFault};
 pub use bytes::Bytes;
 pub use prost::{DecodeError, Message, Name};
-pub use prost_types::{Duration, Struct, Timestamp, Value, value};
+pub use prost_types::{Duration, ListValue, Struct, Timestamp, Value, value};
 pub use resource_type::ResourceType;
 
 #[allow(

@@ -2,7 +2,7 @@
 
 use super::cluster::Cluster;
 use super::endpoints::Endpoints;
-use super::notice::Notice;
+use super::notice::{Fault, Notice};
 use super::route::{Route, RouteConfig, VirtualHost};
 use corewire_transport::Address;
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ pub struct Snapshot {
     pub clusters: BTreeMap<Arc<str>, ClusterEntry>,
     /// What the control plane asked for and is not carried out; sorted, each once.
     pub notices: Arc<[Notice]>,
+    /// Resources whose newest version was refused; the last good one holds, if there is one.
+    pub refused: Arc<[Fault]>,
 }
 
 impl Snapshot {

@@ -1,0 +1,337 @@
+//! One stream to a server: what was said on it, and what is to be said next.
+//!
+//! Requests are made from the state when they can be sent, not queued: however many responses and
+//! changes there are, at most one request a kind waits.
+
+use super::store::Store;
+use corewire_xds::envoy::config::core::v3::Node;
+use corewire_xds::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
+use corewire_xds::google::rpc::Status;
+use corewire_xds::{Message, ResourceType};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The code INVALID_ARGUMENT, with which resources are refused.
+const INVALID_ARGUMENT: i32 = 3;
+/// Acknowledgements that may wait on an incremental stream; of more, the oldest are left out.
+const MAX_ACKS: usize = 64;
+
+/// A stream by its number; no two of a client are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId(pub(super) u64);
+
+/// How responses are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the two variants of the protocol")]
+pub enum Variant {
+    /// Each response holds all that is asked for of a kind.
+    #[default]
+    StateOfTheWorld,
+    /// Each holds what has changed.
+    Incremental,
+}
+
+/// What is said on one stream.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: StreamId,
+    pub(super) variant: Variant,
+    pub(super) opened: Option<Instant>,
+    /// Something came that could be read.
+    pub(super) responded: bool,
+    node_sent: bool,
+    kinds: [Kind; 4],
+}
+
+/// What is said of one kind of resource.
+#[derive(Debug, Default)]
+struct Kind {
+    /// The names as the server knows them; `None` before the first request.
+    sent: Option<Arc<BTreeSet<Arc<str>>>>,
+    /// What [`Store::generation`] was when they were sent.
+    generation: u64,
+    /// The last response's. It outlives unsubscribing: without it the server would take what comes
+    /// next for stale (grpc-java#11232).
+    nonce: String,
+    /// The last response is to be answered; with a text: refused.
+    reply: Option<Result<(), String>>,
+    /// Acknowledgements of an incremental stream, one a response.
+    acks: VecDeque<String>,
+    /// Its refusal: the last response's nonce that was refused, and why.
+    refusal: Option<(String, String)>,
+}
+
+/// What outlives a stream: versions, and when something was last refused.
+#[derive(Debug, Default)]
+pub(super) struct Lasting {
+    /// For each server, the last accepted version of each kind and the names it was for.
+    versions: HashMap<usize, [Accepted; 4]>,
+    last_refusal: [Option<Instant>; 4],
+}
+
+#[derive(Clone, Debug, Default)]
+struct Accepted {
+    version: String,
+    names: Arc<BTreeSet<Arc<str>>>,
+}
+
+/// A request, and the names that it asks for first on this stream.
+pub(super) struct Request {
+    pub(super) octets: Vec<u8>,
+    pub(super) kind: ResourceType,
+    pub(super) first_asked: Vec<Arc<str>>,
+    pub(super) is_refusal: bool,
+    pub(super) is_ack: bool,
+}
+
+/// What is needed to make a request.
+pub(super) struct Context<'a> {
+    pub(super) now: Instant,
+    pub(super) server: usize,
+    pub(super) node: &'a Node,
+    pub(super) store: &'a Store,
+    pub(super) refusal_interval: std::time::Duration,
+}
+
+const fn at(kind: ResourceType) -> usize {
+    match kind {
+        ResourceType::Listener => 0,
+        ResourceType::Route => 1,
+        ResourceType::Cluster => 2,
+        ResourceType::Endpoints => 3,
+    }
+}
+
+impl Lasting {
+    /// Another server has the say: what the others said is history.
+    pub(super) fn forget_others(&mut self, server: usize) {
+        self.versions.retain(|known, _| *known == server);
+    }
+
+    /// A response was accepted as a whole or in part.
+    pub(super) fn accepted(
+        &mut self,
+        server: usize,
+        kind: ResourceType,
+        version: String,
+        names: Arc<BTreeSet<Arc<str>>>,
+    ) {
+        self.versions.entry(server).or_default()[at(kind)] = Accepted { version, names };
+    }
+
+    fn version(&self, server: usize, kind: ResourceType) -> Option<&Accepted> {
+        self.versions.get(&server).map(|kinds| &kinds[at(kind)])
+    }
+
+    /// When the next refusal of this kind may leave.
+    fn may_refuse(&self, kind: ResourceType, interval: std::time::Duration) -> Option<Instant> {
+        self.last_refusal[at(kind)].and_then(|last| last.checked_add(interval))
+    }
+}
+
+impl Stream {
+    pub(super) fn new(id: StreamId, variant: Variant) -> Self {
+        Self {
+            id,
+            variant,
+            opened: None,
+            responded: false,
+            node_sent: false,
+            kinds: Default::default(),
+        }
+    }
+
+    /// Whether resources of this kind were asked for on this stream.
+    pub(super) const fn has_asked(&self, kind: ResourceType) -> bool {
+        self.kinds[at(kind)].sent.is_some()
+    }
+
+    /// The names as the server knows them.
+    pub(super) fn sent_names(&self, kind: ResourceType) -> Arc<BTreeSet<Arc<str>>> {
+        self.kinds[at(kind)].sent.clone().unwrap_or_default()
+    }
+
+    /// A response came; what is wrong with it, if anything.
+    pub(super) fn responded(&mut self, kind: ResourceType, nonce: String, wrong: Option<String>) {
+        let state = &mut self.kinds[at(kind)];
+        match self.variant {
+            Variant::StateOfTheWorld => {
+                state.nonce = nonce;
+                state.reply = Some(wrong.map_or(Ok(()), Err));
+            }
+            Variant::Incremental => match wrong {
+                Some(wrong) => state.refusal = Some((nonce, wrong)),
+                None => {
+                    if state.acks.len() == MAX_ACKS {
+                        state.acks.pop_front();
+                    }
+                    state.acks.push_back(nonce);
+                }
+            },
+        }
+    }
+
+    /// When there is something to say that may not be said yet.
+    pub(super) fn next_due(
+        &self,
+        lasting: &Lasting,
+        interval: std::time::Duration,
+    ) -> Option<Instant> {
+        let waiting = ResourceType::ALL.into_iter().filter(|kind| {
+            let state = &self.kinds[at(*kind)];
+            state.refusal.is_some() || matches!(state.reply, Some(Err(_)))
+        });
+        waiting
+            .filter_map(|kind| lasting.may_refuse(kind, interval))
+            .min()
+    }
+
+    /// The next request.
+    pub(super) fn next_request(
+        &mut self,
+        cx: &Context<'_>,
+        lasting: &mut Lasting,
+    ) -> Option<Request> {
+        self.opened?;
+        ResourceType::ALL
+            .into_iter()
+            .find_map(|kind| match self.variant {
+                Variant::StateOfTheWorld => self.state_of_the_world(kind, cx, lasting),
+                Variant::Incremental => self.incremental(kind, cx, lasting),
+            })
+    }
+
+    fn state_of_the_world(
+        &mut self,
+        kind: ResourceType,
+        cx: &Context<'_>,
+        lasting: &mut Lasting,
+    ) -> Option<Request> {
+        let may_refuse = lasting.may_refuse(kind, cx.refusal_interval);
+        let state = &mut self.kinds[at(kind)];
+        let entries = cx.store.of(kind);
+        let changed = match &state.sent {
+            None => !entries.is_empty(),
+            Some(_) => state.generation != cx.store.generation(kind),
+        };
+        let damped =
+            matches!(state.reply, Some(Err(_))) && may_refuse.is_some_and(|at| cx.now < at);
+        if !changed && (state.reply.is_none() || damped) {
+            return None;
+        }
+        let names: BTreeSet<Arc<str>> = entries.keys().cloned().collect();
+        let first_asked = match &state.sent {
+            None => names.iter().cloned().collect(),
+            Some(sent) => names.difference(sent).cloned().collect(),
+        };
+        // A version at the beginning of a stream says "I have this": true only if it was for all
+        // that is asked for now.
+        let version = match lasting.version(cx.server, kind) {
+            Some(accepted) if state.sent.is_some() || names.is_subset(&accepted.names) => {
+                accepted.version.clone()
+            }
+            _ => String::new(),
+        };
+        let reply = state.reply.take();
+        let wrong = reply.clone().and_then(Result::err);
+        if wrong.is_some() {
+            lasting.last_refusal[at(kind)] = Some(cx.now);
+        }
+        let request = DiscoveryRequest {
+            version_info: version,
+            node: (!std::mem::replace(&mut self.node_sent, true)).then(|| cx.node.clone()),
+            resource_names: names.iter().map(ToString::to_string).collect(),
+            resource_locators: Vec::new(),
+            type_url: kind.type_url().into(),
+            response_nonce: state.nonce.clone(),
+            error_detail: wrong.as_deref().map(status),
+        };
+        state.sent = Some(Arc::new(names));
+        state.generation = cx.store.generation(kind);
+        Some(Request {
+            octets: request.encode_to_vec(),
+            kind,
+            first_asked,
+            is_refusal: wrong.is_some(),
+            is_ack: matches!(reply, Some(Ok(()))),
+        })
+    }
+
+    fn incremental(
+        &mut self,
+        kind: ResourceType,
+        cx: &Context<'_>,
+        lasting: &mut Lasting,
+    ) -> Option<Request> {
+        let may_refuse = lasting.may_refuse(kind, cx.refusal_interval);
+        let state = &mut self.kinds[at(kind)];
+        let entries = cx.store.of(kind);
+        let first = state.sent.is_none();
+        let changed = match &state.sent {
+            None => !entries.is_empty(),
+            Some(_) => state.generation != cx.store.generation(kind),
+        };
+        let damped = may_refuse.is_some_and(|at| cx.now < at);
+        let refusal = if damped { None } else { state.refusal.take() };
+        let ack = if refusal.is_none() {
+            state.acks.pop_front()
+        } else {
+            None
+        };
+        if !changed && refusal.is_none() && ack.is_none() {
+            return None;
+        }
+        let sent = state.sent.clone().unwrap_or_default();
+        let (mut added, mut gone) = (Vec::new(), Vec::new());
+        if changed {
+            added.extend(entries.keys().filter(|name| !sent.contains(*name)).cloned());
+            gone.extend(
+                sent.iter()
+                    .filter(|name| !entries.contains_key(*name))
+                    .cloned(),
+            );
+            state.sent = Some(Arc::new(entries.keys().cloned().collect()));
+            state.generation = cx.store.generation(kind);
+        }
+        let is_ack = ack.is_some();
+        let (nonce, wrong) = match refusal {
+            Some((nonce, wrong)) => (nonce, Some(wrong)),
+            None => (ack.unwrap_or_default(), None),
+        };
+        if wrong.is_some() {
+            lasting.last_refusal[at(kind)] = Some(cx.now);
+        }
+        let held = entries.iter().filter(|(_, entry)| {
+            first && entry.value.is_some() && entry.server == cx.server && !entry.version.is_empty()
+        });
+        let texts = |names: &[Arc<str>]| names.iter().map(ToString::to_string).collect();
+        let request = DeltaDiscoveryRequest {
+            node: (!std::mem::replace(&mut self.node_sent, true)).then(|| cx.node.clone()),
+            type_url: kind.type_url().into(),
+            resource_names_subscribe: texts(&added),
+            resource_names_unsubscribe: texts(&gone),
+            initial_resource_versions: held
+                .map(|(name, entry)| (name.to_string(), entry.version.clone()))
+                .collect(),
+            response_nonce: nonce,
+            error_detail: wrong.as_deref().map(status),
+            ..DeltaDiscoveryRequest::default()
+        };
+        Some(Request {
+            octets: request.encode_to_vec(),
+            kind,
+            first_asked: added,
+            is_refusal: wrong.is_some(),
+            is_ack,
+        })
+    }
+}
+
+fn status(wrong: &str) -> Status {
+    Status {
+        code: INVALID_ARGUMENT,
+        message: wrong.to_owned(),
+        details: Vec::new(),
+    }
+}
