@@ -301,8 +301,10 @@ impl Discovery for Client {
         Self::source(self)
     }
 
-    fn watch(&self, target: &str) -> Box<dyn Any + Send + Sync> {
-        // A name that is none is in no snapshot, and never will be.
-        Box::new(Self::watch(self, target).ok())
+    fn watch(&self, target: &str) -> Result<Box<dyn Any + Send + Sync>, String> {
+        match Self::watch(self, target) {
+            Ok(watch) => Ok(Box::new(watch)),
+            Err(fault) => Err(fault.to_string()),
+        }
     }
 }
