@@ -33,6 +33,7 @@ pub use state::{ClusterState, EndpointState, MeshState, TargetSummary};
 
 use crate::config::{Snapshot, SnapshotSource};
 use crate::policy::resolve;
+use crate::xds;
 use chance::clock;
 use corewire_message::{CallError, CallStream, Caller, ErrorKind, Event, Request, Response};
 use shared::{Shared, TargetState};
@@ -53,6 +54,17 @@ impl Mesh {
     /// When a thread or an event loop cannot be started.
     pub fn start(discovery: impl Discovery, options: MeshOptions) -> io::Result<Self> {
         Shared::start(Box::new(discovery), options).map(Self)
+    }
+
+    /// A mesh whose control plane `GRPC_XDS_BOOTSTRAP` or `GRPC_XDS_BOOTSTRAP_CONFIG` names.
+    ///
+    /// # Errors
+    /// When neither is set, the bootstrap is wrong, and as [`start`](Self::start).
+    pub fn from_env(options: MeshOptions) -> io::Result<Self> {
+        Self::start(
+            xds::Client::from_env(xds::ClientOptions::default())?,
+            options,
+        )
     }
 
     /// A mesh whose policy stands.

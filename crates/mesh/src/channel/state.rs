@@ -3,7 +3,7 @@
 use super::line::LineState;
 use super::shared::Shared;
 use super::unit::{Side, Standing, Unit};
-use crate::config::{Health, Notice, Transport};
+use crate::config::{Fault, Health, Notice, Transport};
 use crate::observe::{ClusterCounts, Counts};
 use corewire_transport::Protocol;
 use std::fmt::Write as _;
@@ -22,6 +22,9 @@ pub struct MeshState {
     pub clusters: Vec<ClusterState>,
     /// What was asked for and is not carried out.
     pub notices: Vec<Notice>,
+    /// Resources whose newest version is refused, with all that is wrong with it; what held before
+    /// goes on.
+    pub refused: Vec<Fault>,
 }
 
 /// A target.
@@ -111,6 +114,7 @@ pub(super) fn of(shared: &Shared) -> MeshState {
         targets,
         clusters,
         notices: snapshot.notices.to_vec(),
+        refused: snapshot.refused.to_vec(),
     }
 }
 
@@ -184,6 +188,9 @@ impl MeshState {
         for notice in &self.notices {
             let _to_memory = writeln!(text, "not carried out: {notice}");
         }
+        for fault in &self.refused {
+            let _to_memory = writeln!(text, "refused: {fault}");
+        }
         text
     }
 
@@ -197,11 +204,13 @@ impl MeshState {
         });
         let clusters = self.clusters.iter().map(ClusterState::to_json);
         let notices = self.notices.iter().map(ToString::to_string);
+        let refused = self.refused.iter().map(ToString::to_string);
         serde_json::json!({
             "version": self.version,
             "targets": targets.collect::<Vec<_>>(),
             "clusters": clusters.collect::<Vec<_>>(),
             "notices": notices.collect::<Vec<_>>(),
+            "refused": refused.collect::<Vec<_>>(),
         })
     }
 }
