@@ -62,7 +62,8 @@ static void look_at_cpu(struct account *account, int64_t now) {
 
 static void note(struct account *account, const struct settings *settings,
                  const struct library *library, const rmr_mbuf_t *message, int64_t now) {
-    if (message->len < STAMP_SIZE || message->mtype < 100) {
+    // Types 1 to 99 are RMR's own. A transport without types tells none.
+    if (message->len < STAMP_SIZE || (message->mtype > 0 && message->mtype < 100)) {
         ++account->strangers;
         return;
     }

@@ -20,6 +20,9 @@
 // After so many refusals in a row of one message the sender naps instead of yielding.
 #define YIELDS 16
 #define NAP_NS (20 * NS_PER_US)
+// How much longer than planned what was due may take to leave, at least. What has not left then
+// counts as unsent.
+#define LATE_NS NS_PER_S
 // A message that is refused this long is given up.
 #define PATIENCE_NS (5 * NS_PER_S)
 
@@ -195,6 +198,13 @@ static void *work(void *argument) {
     uint32_t spread = 0;
 
     sleep_until(worker->start_ns);
+    // Where the machine let this thread wait, its time begins later, all of it.
+    const int64_t woken_late = later(0, now_ns() - worker->start_ns);
+    worker->start_ns += woken_late;
+    worker->measure_ns += woken_late;
+    worker->end_ns += woken_late;
+    const int64_t window = worker->end_ns - worker->measure_ns;
+    const int64_t give_up = worker->end_ns + (paced ? later(window, LATE_NS) : 0);
     for (;; ++turn) {
         int64_t due = 0;
         int64_t now = 0;
@@ -205,7 +215,7 @@ static void *work(void *argument) {
         } else {
             due = now = now_ns();
         }
-        if (now >= worker->end_ns || worker->measured.attempted >= most ||
+        if (now >= give_up || worker->measured.attempted >= most ||
             atomic_load_explicit(&worker->attendant->asked_to_end, memory_order_relaxed)) {
             break;
         }

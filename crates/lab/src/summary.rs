@@ -1,5 +1,7 @@
 //! The figures of a result as plain tables: medians over the repetitions.
 
+mod rmr;
+
 use std::collections::BTreeMap;
 
 use crate::record::{Cell, Measured, Record, Status};
@@ -16,6 +18,15 @@ fn key(cell: &Cell) -> Cell {
 
 /// A table a cell.
 pub(crate) fn table(records: &[Record]) -> String {
+    let (messages, requests): (Vec<&Record>, Vec<&Record>) = records
+        .iter()
+        .partition(|record| record.cell.scenario == crate::rmr::NAME);
+    let mut text = requests_table(&requests);
+    text.push_str(&rmr::table(&messages));
+    text
+}
+
+fn requests_table(records: &[&Record]) -> String {
     let mut tables: BTreeMap<Cell, Vec<&str>> = BTreeMap::new();
     for record in records {
         let subjects = tables.entry(key(&record.cell)).or_default();
@@ -31,6 +42,7 @@ pub(crate) fn table(records: &[Record]) -> String {
             .map(|subject| {
                 let runs: Vec<&Record> = records
                     .iter()
+                    .copied()
                     .filter(|r| r.cell.subject == *subject && self::key(&r.cell) == *key)
                     .collect();
                 row(subject, &runs)

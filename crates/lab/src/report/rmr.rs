@@ -67,22 +67,34 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
         section(
             "rmr-rates",
             "Rates and CPU: table 1",
-            format!("{}{}", tables::rates(&runs), all(&rates)),
+            format!(
+                "{}{}{}",
+                tables::rates(&runs),
+                findings::about(&runs, "1"),
+                all(&rates)
+            ),
         ),
         section(
             "rmr-latency",
             "Latency by rate: tables 2 and 3",
             format!(
-                "{}{}{}",
+                "{}{}{}{}",
                 all(&by_rate),
                 accounts::steps(&runs),
-                tables::latencies(&runs)
+                tables::latencies(&runs),
+                findings::about(&runs, "2")
             ),
         ),
         section(
             "rmr-tuning",
             "Nagle, pinning, MTU: tables 4 and 5",
-            format!("{}{}", tables::tuning(&runs), tables::pinning(&runs)),
+            format!(
+                "{}{}{}{}",
+                tables::tuning(&runs),
+                findings::about(&runs, "4"),
+                tables::pinning(&runs),
+                findings::about(&runs, "5")
+            ),
         ),
         section(
             "rmr-figures",

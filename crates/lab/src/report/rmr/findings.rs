@@ -10,6 +10,8 @@ use crate::statistics::{PAIRS_NEEDED, Verdict};
 
 /// A statement that one cell's figure is above or below another's.
 struct Statement {
+    /// The table or figure that shows it.
+    place: &'static str,
     says: &'static str,
     /// What it printed, as a ratio of the first to the second.
     printed: &'static str,
@@ -28,7 +30,8 @@ fn all() -> Vec<Statement> {
         pin,
         ..max(1000)
     };
-    let statement = |says, printed, metric, first, second, larger| Statement {
+    let statement = |place, says, printed, metric, first, second, larger| Statement {
+        place,
         says,
         printed,
         metric,
@@ -38,6 +41,7 @@ fn all() -> Vec<Statement> {
     };
     vec![
         statement(
+            "1",
             "RMR over SI95 carries more messages a second than gRPC",
             "230k against 35k: 6.6×",
             Metric::Rate,
@@ -46,6 +50,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "1",
             "gRPC carries more very small messages than usual ones",
             "40k against 35k: 1.15×",
             Metric::Rate,
@@ -54,6 +59,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "1",
             "NNG by itself is faster than RMR over NNG",
             "52k against 38k: 1.37×",
             Metric::Rate,
@@ -62,6 +68,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "1",
             "NNG is faster than gRPC",
             "52k against 35k: 1.49×",
             Metric::Rate,
@@ -70,6 +77,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "2",
             "gRPC's latency falls as the rate grows: 100/s against 10,000/s",
             "0.30 against 0.07 ms: 4.3×",
             Metric::P50,
@@ -78,6 +86,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "2",
             "at 10,000/s RMR's 99th percentile is below gRPC's",
             "0.01 to 0.04 against 0.13 ms",
             Metric::P99,
@@ -86,6 +95,7 @@ fn all() -> Vec<Statement> {
             false,
         ),
         statement(
+            "4",
             "switching Nagle's algorithm off costs RMR more than half of its rate",
             "300k against 112k: 2.7×",
             Metric::Rate,
@@ -94,6 +104,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "4",
             "and brings its 99th percentile down",
             "above 1 ms against 0.04 ms",
             Metric::P99,
@@ -102,6 +113,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "4",
             "pinning the receiver raises the rate (Nagle's algorithm off)",
             "136k against 112k: 1.21×",
             Metric::Rate,
@@ -110,6 +122,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "4",
             "pinning both raises it more, with Nagle's algorithm on",
             "367k against 300k: 1.22×",
             Metric::Rate,
@@ -118,6 +131,7 @@ fn all() -> Vec<Statement> {
             true,
         ),
         statement(
+            "5",
             "pinning shortens gRPC's tail",
             "99.99 %: 0.19 against 19 ms",
             Metric::P9999,
@@ -126,6 +140,7 @@ fn all() -> Vec<Statement> {
             false,
         ),
         statement(
+            "15",
             "two receivers lower the 99.9th percentile (Nagle's algorithm on)",
             "0.04 ms against above 1 ms",
             Metric::P999,
@@ -196,9 +211,39 @@ fn judge(runs: &Runs<'_>, statement: &Statement) -> (Outcome, String) {
     (outcome, words)
 }
 
-/// One sentence for the first screen.
+/// One sentence on all statements, for the first screen.
 pub(super) fn sentence(runs: &Runs<'_>) -> String {
-    let outcomes: Vec<Outcome> = all().iter().map(|one| judge(runs, one).0).collect();
+    let statements = all();
+    summed_up(runs, &statements)
+}
+
+/// What this series shows of the statements that belong to one table, as a paragraph.
+pub(super) fn about(runs: &Runs<'_>, table: &str) -> String {
+    let statements: Vec<Statement> = all()
+        .into_iter()
+        .filter(|statement| statement.place == table)
+        .collect();
+    let mut html = format!(
+        "<p class=\"finding\">{}</p><ul class=\"statements\">",
+        escape(&summed_up(runs, &statements))
+    );
+    for statement in &statements {
+        let (outcome, words) = judge(runs, statement);
+        let (class, mark) = outcome.mark();
+        let _ = write!(
+            html,
+            "<li><span class=\"mark {class}\">{mark}</span> {} <small>({}; here {})</small></li>",
+            escape(statement.says),
+            escape(statement.printed),
+            escape(&words),
+        );
+    }
+    html.push_str("</ul>");
+    html
+}
+
+fn summed_up(runs: &Runs<'_>, statements: &[Statement]) -> String {
+    let outcomes: Vec<Outcome> = statements.iter().map(|one| judge(runs, one).0).collect();
     let count = |wanted| outcomes.iter().filter(|one| **one == wanted).count();
     let parts: Vec<String> = [
         (Outcome::Agrees, "agree"),
@@ -213,8 +258,9 @@ pub(super) fn sentence(runs: &Runs<'_>) -> String {
     .map(|(outcome, words)| format!("{} {words}", count(outcome)))
     .collect();
     format!(
-        "Of {} statements of the brief {}.",
+        "Of {} statement{} of the brief {}.",
         outcomes.len(),
+        if outcomes.len() == 1 { "" } else { "s" },
         format::list(&parts)
     )
 }

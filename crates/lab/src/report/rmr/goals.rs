@@ -226,6 +226,8 @@ fn all() -> Vec<Goal> {
 enum Standing {
     Aim,
     Must,
+    /// "Not above" or "not below", where no difference is shown.
+    Tie,
     Missed,
     /// Too few repetitions: by the medians alone.
     Hint(bool),
@@ -273,8 +275,10 @@ impl Goal {
             Standing::Hint(reached(self.must))
         } else if self.aim.is_some_and(reached) {
             Standing::Aim
-        } else if reached(self.must) || tied {
+        } else if reached(self.must) {
             Standing::Must
+        } else if tied {
+            Standing::Tie
         } else {
             Standing::Missed
         };
@@ -287,7 +291,7 @@ pub(super) fn score(runs: &Runs<'_>) -> (usize, usize, usize) {
     let standings: Vec<Standing> = all().iter().map(|goal| goal.standing(runs).1).collect();
     let reached = standings
         .iter()
-        .filter(|one| matches!(one, Standing::Aim | Standing::Must))
+        .filter(|one| matches!(one, Standing::Aim | Standing::Must | Standing::Tie))
         .count();
     let missed = standings
         .iter()
@@ -332,23 +336,28 @@ pub(super) fn table(runs: &Runs<'_>) -> String {
         let (class, words) = match standing {
             Standing::Aim => ("good", "aim reached".to_owned()),
             Standing::Must => ("good", "reached".to_owned()),
+            Standing::Tie => ("even", "no difference".to_owned()),
             Standing::Missed => ("bad", "missed".to_owned()),
             Standing::Hint(true) => ("none", "hint: reached".to_owned()),
             Standing::Hint(false) => ("none", "hint: missed".to_owned()),
-            Standing::Open(why) => ("none", short(&why)),
+            Standing::Open(why) => ("", short(&why)),
+        };
+        let mark = match class {
+            // A reason, which may need more than a line.
+            "" => format!("<small>{}</small>", escape(&words)),
+            class => format!("<span class=\"mark {class}\">{}</span>", escape(&words)),
         };
         let _ = write!(
             html,
             "<tr><td>{}</td><th scope=\"row\">{}</th><td class=\"name\">{}</td><td \
              class=\"name\">{}</td><td class=\"name\">{ratio}</td><td class=\"name\">{}, {}</td>\
-             <td><span class=\"mark {class}\">{}</span></td></tr>",
+             <td>{mark}</td></tr>",
             escape(goal.what),
             escape(goal.ours.1),
             bound(goal.must),
             goal.aim.map_or_else(|| "–".to_owned(), bound),
             median(&goal.ours),
             median(&goal.theirs),
-            escape(&words),
         );
     }
     html.push_str(&losses(runs));
@@ -381,7 +390,7 @@ fn losses(runs: &Runs<'_>) -> String {
 }
 
 fn short(words: &str) -> String {
-    const SHOWN: usize = 70;
+    const SHOWN: usize = 110;
     if words.chars().count() <= SHOWN {
         words.to_owned()
     } else {

@@ -72,17 +72,31 @@ pub(super) fn latencies(runs: &Runs<'_>) -> String {
             "rate", "subject", "min", "50 %", "95 %", "99 %", "max", "messages", "figure",
         ],
     );
-    for (table, rows) in [("2", &brief::TABLE_2[..]), ("3", &brief::TABLE_3[..])] {
-        for row in rows {
-            printed_latency(&mut html, table, row);
-        }
-    }
-    let rates = runs.measured_where(|condition| {
+    let measured = runs.measured_where(|condition| {
         condition.rate.is_some() && *condition == Condition::plain(condition.rate, 1000)
     });
-    for condition in rates {
+    let printed = [("2", &brief::TABLE_2[..]), ("3", &brief::TABLE_3[..])];
+    let mut rates: Vec<u64> = measured.iter().filter_map(|one| one.rate).collect();
+    rates.extend(
+        printed
+            .iter()
+            .flat_map(|(_, rows)| rows.iter().map(|row| row.rate)),
+    );
+    rates.sort_unstable();
+    rates.dedup();
+    for rate in rates {
+        for (table, rows) in printed {
+            for row in rows.iter().filter(|row| row.rate == rate) {
+                printed_latency(&mut html, table, row);
+            }
+        }
         for subject in runs.subjects() {
-            own_latency(runs, &mut html, &condition, subject);
+            own_latency(
+                runs,
+                &mut html,
+                &Condition::plain(Some(rate), 1000),
+                subject,
+            );
         }
     }
     html.push_str(TAIL);
