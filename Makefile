@@ -8,9 +8,14 @@ COREWIRE := $(TARGET)/release/corewire
 
 # To be set on the command line: make run PROFILE=smoke
 PROFILE ?= quick
+SCENARIO ?= guti
+# An RMR library to measure beside ours: make run SCENARIO=rmr RMR_LIB=/usr/local/lib/librmr_si.so
+RMR_LIB ?=
 FUZZ_SECONDS ?= 60
 NOW := $(shell date +%Y%m%d-%H%M%S)
-OUT ?= out/guti-$(NOW)
+OUT ?= out/$(SCENARIO)-$(NOW)
+
+LAB_OPTIONS := $(if $(filter rmr,$(SCENARIO)),$(if $(RMR_LIB),--rmr-lib $(RMR_LIB)))
 
 # Each step prints how long it took; the list at the end is collected in here.
 export STEPS := $(abspath $(TARGET))/steps-$(NOW)
@@ -32,7 +37,8 @@ help: ## Explain the commands (this text)
 	@echo "All commands:"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "Settings: PROFILE=smoke|quick|full and OUT=DIR for run, FUZZ_SECONDS=$(FUZZ_SECONDS) for fuzz,"
+	@echo "Settings: SCENARIO=guti|mesh|rmr, PROFILE=smoke|quick|full, OUT=DIR and RMR_LIB=FILE (a library"
+	@echo "to measure beside ours) for run and smoke, FUZZ_SECONDS=$(FUZZ_SECONDS) for fuzz,"
 	@echo "CARGO_TARGET_DIR as for cargo. The program itself explains more: $(COREWIRE) lab --help"
 
 setup: ## Install what is missing on this machine (scripts/setup --check only lists it)
@@ -60,12 +66,12 @@ install-rmr: rmr ## Install librmr_si.so and rmr/*.h under PREFIX (DESTDIR is in
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/rmr_si.pc
 
 run: build peers ## Set up, build, measure every adapter (PROFILE=quick) and open the report
-	$(STEP) "measure" $(COREWIRE) lab run guti --profile $(PROFILE) --out $(OUT)
+	$(STEP) "measure" $(COREWIRE) lab run $(SCENARIO) --profile $(PROFILE) --out $(OUT) $(LAB_OPTIONS)
 	$(SUMMARY)
 	@scripts/open-report $(OUT)
 
 smoke: build peers ## Measure every adapter for a moment: does it all work together?
-	$(STEP) "smoke" $(COREWIRE) lab run guti --profile smoke --out $(OUT)
+	$(STEP) "smoke" $(COREWIRE) lab run $(SCENARIO) --profile smoke --out $(OUT) $(LAB_OPTIONS)
 	$(SUMMARY)
 
 # The conformance suite over every transport, the C and C++ programs against the headers, the
@@ -81,9 +87,10 @@ test-rust: setup ## Run the tests of the Rust workspace and of the C headers
 test-peers: peers ## Run the tests of the C++ peers
 	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error -j 4'
 
-test-lab: build peers ## Run every adapter and path for a moment through the lab, as a user would
+test-lab: build peers ## Run every adapter, path and transport for a moment through the lab, as a user would
 	$(STEP) "every adapter in the lab" $(COREWIRE) lab run guti --profile smoke --out $(TARGET)/smoke-$(NOW)
 	$(STEP) "every path of the mesh" $(COREWIRE) lab run mesh --profile smoke --out $(TARGET)/smoke-mesh-$(NOW)
+	$(STEP) "every transport of RMR" $(COREWIRE) lab run rmr --profile smoke --out $(TARGET)/smoke-rmr-$(NOW)
 
 lint: setup ## Check form, lints, documentation and dependencies
 	$(STEP) "rustfmt" cargo fmt --all --check

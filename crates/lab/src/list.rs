@@ -9,6 +9,7 @@ use crate::console;
 use crate::guti::{Catalog, NAME, Peers};
 use crate::mesh::{self, PATHS, Programs};
 use crate::process::CpuPlan;
+use crate::rmr;
 
 /// Prints scenarios, profiles and adapters.
 pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
@@ -21,6 +22,7 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
         "Scenarios".to_owned(),
         row(NAME, "GUTI allocation through every adapter"),
         row(mesh::NAME, "the inline mesh beside the sidecar it replaces"),
+        row(rmr::NAME, "message routing over every transport"),
         String::new(),
         "Profiles".to_owned(),
     ];
@@ -46,6 +48,8 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
         }
     }
     lines.extend(paths(args));
+    lines.push(format!("\nTransports of {}", rmr::NAME));
+    lines.extend(rmr::DESCRIPTIONS.map(|(name, text)| row(name, text)));
     if let Some(problem) = problem {
         lines.push(format!("\nNo adapter can be run: {problem}"));
     }

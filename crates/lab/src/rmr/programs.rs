@@ -110,15 +110,15 @@ pub(super) fn own_library(given: Option<&Path>) -> anyhow::Result<Result<PathBuf
     if let Some(path) = env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         return library(Path::new(&path), VARIABLE).map(Ok);
     }
+    // The build that is meant for use first: a debug build beside the program is for tests.
     let mut places = Vec::new();
     let program = env::current_exe().ok();
-    for directory in program
-        .iter()
-        .flat_map(|program| program.ancestors().skip(1).take(3))
-    {
-        places.push(directory.to_owned());
-        places.push(directory.join("capi"));
-    }
+    let around = || {
+        program
+            .iter()
+            .flat_map(|program| program.ancestors().skip(1).take(3))
+    };
+    places.extend(around().map(|directory| directory.join("capi")));
     if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
         places.push(PathBuf::from(target).join("capi"));
     }
@@ -130,6 +130,7 @@ pub(super) fn own_library(given: Option<&Path>) -> anyhow::Result<Result<PathBuf
                 .map(|up| up.join("target/capi")),
         );
     }
+    places.extend(around().map(Path::to_owned));
     let found = places
         .iter()
         .map(|place| place.join(LIBRARY))

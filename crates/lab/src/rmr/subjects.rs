@@ -25,15 +25,46 @@ pub(super) struct Subject {
 
 /// Our own transports, by the name that `COREWIRE_RMR_TRANSPORT` takes.
 const OWN: [&str; 4] = ["si95", "native", "shm", "nng"];
-/// The other peers of this repository: name, file, and what their environment needs.
-const PEERS: [(&str, &str, Option<(&str, &str)>); 3] = [
-    ("nng-raw", "librmr_nngraw.so", None),
-    ("grpc", "librmr_grpc.so", None),
+
+/// An RMR library among the other peers of this repository.
+struct Peer {
+    name: &'static str,
+    file: &'static str,
+    variable: Option<(&'static str, &'static str)>,
+}
+
+const PEERS: [Peer; 3] = [
+    Peer {
+        name: "nng-raw",
+        file: "librmr_nngraw.so",
+        variable: None,
+    },
+    Peer {
+        name: "grpc",
+        file: "librmr_grpc.so",
+        variable: None,
+    },
+    Peer {
+        name: "grpc-hint",
+        file: "librmr_grpc.so",
+        variable: Some(("RMR_GRPC_BUFFER_HINT", "1")),
+    },
+];
+
+/// All of them in words, for `lab list`.
+pub(crate) const DESCRIPTIONS: [(&str, &str); 9] = [
+    ("si95", "our library, the real one's own framing over TCP"),
+    ("native", "our library, Corewire's native protocol"),
+    ("shm", "our library, shared memory"),
+    ("nng", "our library, RMR's header over NNG"),
+    ("nng-raw", "NNG alone"),
     (
-        "grpc-hint",
-        "librmr_grpc.so",
-        Some(("RMR_GRPC_BUFFER_HINT", "1")),
+        "grpc",
+        "gRPC bidirectional streams, as the brief designs it",
     ),
+    ("grpc-hint", "the same with set_buffer_hint"),
+    ("rmr", "a library of yours: --rmr-lib"),
+    ("A-to-B", "A sends, B receives: rmr-to-si95, si95-to-rmr"),
 ];
 /// A library of the user's, unless it is given another name.
 const GIVEN: &str = "rmr";
@@ -105,7 +136,7 @@ impl Catalog {
 
     fn all(&self) -> Vec<String> {
         let mut names: Vec<String> = OWN.iter().map(|&name| name.to_owned()).collect();
-        names.extend(PEERS.iter().map(|&(name, ..)| name.to_owned()));
+        names.extend(PEERS.iter().map(|peer| peer.name.to_owned()));
         if self.given.is_empty() {
             names.push(GIVEN.to_owned());
         }
@@ -144,10 +175,11 @@ impl Catalog {
                 environment: vec![("COREWIRE_RMR_TRANSPORT", name.to_owned())],
             }));
         }
-        if let Some((_, file, variable)) = PEERS.iter().find(|(known, ..)| *known == name) {
-            return Ok(self.peer(file).map(|library| End {
+        if let Some(peer) = PEERS.iter().find(|peer| peer.name == name) {
+            return Ok(self.peer(peer.file).map(|library| End {
                 library,
-                environment: variable
+                environment: peer
+                    .variable
                     .iter()
                     .map(|&(name, value)| (name, value.to_owned()))
                     .collect(),
@@ -164,7 +196,7 @@ impl Catalog {
             }));
         }
         let mut known: Vec<&str> = OWN.to_vec();
-        known.extend(PEERS.iter().map(|(name, ..)| *name));
+        known.extend(PEERS.iter().map(|peer| peer.name));
         known.extend(self.given.iter().map(|(name, _)| name.as_str()));
         known.push(GIVEN);
         known.dedup();
@@ -196,7 +228,7 @@ fn given_end(library: &Path) -> End {
 }
 
 fn known(name: &str) -> bool {
-    OWN.contains(&name) || PEERS.iter().any(|(peer, ..)| *peer == name)
+    OWN.contains(&name) || PEERS.iter().any(|peer| peer.name == name)
 }
 
 #[cfg(test)]
