@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,12 +24,13 @@ struct rmr_functions rmr;
 struct board *board;
 
 static const char *library_path;
+static const char *peer_path;
 static pid_t actors[256];
 static int actor_count;
 static int in_actor;
 
-static void load_library(void) {
-    void *handle = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+static void load_library(const char *path) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) die(__FILE__, __LINE__, "cannot load the library: %s", dlerror());
     void *symbol;
     // POSIX has dlsym return functions as data pointers.
@@ -39,8 +42,9 @@ static void load_library(void) {
 #undef LOAD
 }
 
-void harness_open(const char *path) {
-    library_path = path;
+void harness_open(const char *library, const char *peer) {
+    library_path = library;
+    peer_path = peer != NULL ? peer : library;
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (board == MAP_FAILED) die(__FILE__, __LINE__, "no memory for the board");
 }
@@ -78,6 +82,18 @@ void pause_microseconds(long microseconds) {
     nanosleep(&time, NULL);
 }
 
+// Tests that run beside this one pass over a port that has this name; it goes with the process.
+static int reserve(int port) {
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    // An abstract name: it begins with a zero octet.
+    const int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "rmr-test-%d", port);
+    const int descriptor = socket(AF_UNIX, SOCK_DGRAM, 0);
+    const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    if (bind(descriptor, (struct sockaddr *)&name, size) == 0) return 1;
+    close(descriptor);
+    return 0;
+}
+
 int free_port(void) {
     // Below what the system gives out by itself, so that no connection takes it in between. Odd: a
     // connection to an even port of one's own may meet itself.
@@ -92,7 +108,7 @@ int free_port(void) {
         struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
         const int free = bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0;
         close(descriptor);
-        if (free) return port;
+        if (free && reserve(port)) return port;
     }
     die(__FILE__, __LINE__, "no free port");
 }
@@ -159,7 +175,8 @@ pid_t start(struct actor actor) {
         in_actor = 1;
         actor_count = 0;
         set_environment(&actor);
-        load_library();
+        // Who has routes, or gets them from a manager, is who is tested against the others.
+        load_library(actor.table != NULL || actor.manager != NULL ? library_path : peer_path);
         void *context = NULL;
         if (!actor.manual) {
             context = open_context(&actor);

@@ -34,18 +34,26 @@ static const struct {
 };
 
 static const char usage[] =
-    "rmr-conformance --library FILE [--as NAME] [--list] [TEST ...]\n"
+    "rmr-conformance --library FILE [--peer FILE] [--as NAME] [--list] [TEST ...]\n"
     "\n"
     "Runs the tests (all without a name) against an RMR library.\n"
     "  --library FILE  the shared library\n"
+    "  --peer FILE     another one for those without routes, who receive, answer or manage: do\n"
+    "                  the two work together?\n"
     "  --as NAME       whose known deviations hold: si95, native, nng (Corewire's transports), "
     "grpc,\n"
     "                  upstream, upstream-nng; without it every deviation is a failure\n"
     "  --list          print the names of the tests\n"
     "Status: 0 all passed, 1 a test failed, 77 skipped (a single test that does not apply).\n";
 
+// A name without '/' is a file here, and not one to be looked for where libraries are.
+static const char *whole_path(const char *name) {
+    const char *path = realpath(name, NULL);
+    return path != NULL ? path : name;
+}
+
 // 0 passed, 1 failed, SKIPPED.
-static int run_one(const char *library, const char *as, unsigned index) {
+static int run_one(const char *library, const char *peer, const char *as, unsigned index) {
     const char *name = tests[index].name;
     for (unsigned i = 0; i < LENGTH(known); ++i) {
         if (as == NULL || strcmp(known[i].library, as) != 0 || strcmp(known[i].test, name) != 0) {
@@ -56,7 +64,7 @@ static int run_one(const char *library, const char *as, unsigned index) {
         return SKIPPED;
     }
     fflush(stdout);
-    harness_open(library);
+    harness_open(library, peer);
     const double begin = milliseconds();
     const pid_t process = fork();
     if (process == 0) {
@@ -76,6 +84,7 @@ static int run_one(const char *library, const char *as, unsigned index) {
 
 int main(int count, char **arguments) {
     const char *library = NULL;
+    const char *peer = NULL;
     const char *as = NULL;
     int at = 1;
     for (; at < count && strncmp(arguments[at], "--", 2) == 0; ++at) {
@@ -83,9 +92,12 @@ int main(int count, char **arguments) {
             for (unsigned i = 0; i < LENGTH(tests); ++i) puts(tests[i].name);
             return 0;
         }
-        const int is_library = strcmp(arguments[at], "--library") == 0;
-        if (at + 1 < count && (is_library || strcmp(arguments[at], "--as") == 0)) {
-            *(is_library ? &library : &as) = arguments[++at];
+        const char **value = strcmp(arguments[at], "--library") == 0 ? &library
+                             : strcmp(arguments[at], "--peer") == 0  ? &peer
+                             : strcmp(arguments[at], "--as") == 0    ? &as
+                                                                     : NULL;
+        if (value != NULL && at + 1 < count) {
+            *value = arguments[++at];
         } else {
             fputs(usage, strcmp(arguments[at], "--help") == 0 ? stdout : stderr);
             return strcmp(arguments[at], "--help") == 0 ? 0 : 2;
@@ -95,6 +107,8 @@ int main(int count, char **arguments) {
         fputs(usage, stderr);
         return 2;
     }
+    library = whole_path(library);
+    if (peer != NULL) peer = whole_path(peer);
     int failed = 0;
     int skipped = 0;
     int ran = 0;
@@ -103,7 +117,7 @@ int main(int count, char **arguments) {
         for (int name = at; name < count; ++name)
             wanted |= strcmp(arguments[name], tests[i].name) == 0;
         if (!wanted) continue;
-        const int result = run_one(library, as, i);
+        const int result = run_one(library, peer, as, i);
         ++ran;
         failed += result == 1;
         skipped += result == SKIPPED;
