@@ -452,5 +452,20 @@ macro_rules! transcripts {
 }
 
 transcripts! {
+    aggregate
+    fallback
     first_configuration
+    hanging_server
+    header_matches
+    incremental
+    istio
+    limits
+    nonce_after_unsubscribe
+    part_of_a_response
+    reconnect
+    refusal_storm
+    removal
+    removal_ignored
+    unknown_filter
+    warm_up
 }

@@ -397,9 +397,12 @@ impl AdsCore {
         self.resource_deadline = self.next_resource_timeout();
     }
 
-    /// Connects to whom it should: the first server always, the next ones while those before them
+    /// Asks for hosts that are due, and connects to whom it should: the first server always, the next ones while those before them
     /// have failed and something is not known.
     pub(super) fn tend_servers(&mut self, now: Instant) {
+        for (host, port) in self.hosts.take_due(now) {
+            self.outputs.push_back(Output::Resolve { host, port });
+        }
         let wanted = !self.watches.is_empty();
         let mut before_failed = true;
         for at in 0..self.servers.len() {

@@ -260,7 +260,7 @@ impl Graph {
             let found = cluster_entry(&name, store, hosts);
             let known = self.clusters.entry(name).or_default();
             let waits = found.cluster.is_pending() || found.endpoints.is_pending();
-            if waits && known.endpoints.ready().is_some() {
+            if waits && !known.cluster.is_pending() && !known.endpoints.is_pending() {
                 continue;
             }
             changed |= replace(&mut known.cluster, found.cluster);

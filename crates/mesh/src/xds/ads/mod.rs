@@ -253,9 +253,6 @@ impl AdsCore {
                 self.closed(now, at, "it says nothing".into());
             }
         }
-        for (host, port) in self.hosts.take_due(now) {
-            self.outputs.push_back(Output::Resolve { host, port });
-        }
         self.tend_servers(now);
     }
 

@@ -94,7 +94,9 @@ impl Server {
         } else {
             now.checked_add(wait).unwrap_or(now)
         };
-        self.failures = self.failures.saturating_add(1);
+        if !answered {
+            self.failures = self.failures.saturating_add(1);
+        }
         self.last_failure = Some(why);
         self.state = ServerState::Waiting(until);
     }
