@@ -1,6 +1,6 @@
 //! The mesh for threads that wait: the same stages, and each call drives its own socket.
 
-use super::chance::{ThreadRandom, clock};
+use super::chance::{ThreadRandom, after, clock};
 use super::endpoint::Endpoint;
 use super::journey::{InFlight, Journey, Permit, Pick, Traits, local, note};
 use super::kept::Kept;
@@ -53,7 +53,7 @@ impl MeshChannel {
                 Verdict::Answer(result) => return Ok(Decided::Answer(result)),
                 Verdict::Pending(why) => {
                     let timeout = self.shared.options.call_timeout;
-                    let until = *until.get_or_insert_with(|| clock() + timeout);
+                    let until = *until.get_or_insert_with(|| after(clock(), timeout));
                     if clock() >= until {
                         return Err(pending(&self.target.name, why));
                     }

@@ -3,7 +3,7 @@
 use crate::policy::random::{Random, mix};
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 thread_local! {
     static STATE: Cell<u64> = Cell::new(RandomState::new().hash_one(0_u8));
@@ -21,6 +21,13 @@ impl Random for ThreadRandom {
             mix(next)
         })
     }
+}
+
+/// The time `duration` after `now`; where adding would pass what [`Instant`] can say, as late as is
+/// of use to anybody. Durations come from control planes and callers, who may say "for ever".
+pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    now.checked_add(duration).unwrap_or_else(|| now + FAR)
 }
 
 /// The one clock of the mesh.

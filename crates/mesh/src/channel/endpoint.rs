@@ -79,6 +79,12 @@ impl Endpoint {
             .is_none_or(|line| line.not_before.load(Ordering::Relaxed) <= self.timeline.nanos(now))
     }
 
+    /// When threads may try again, if they may not now.
+    pub(crate) fn open_to_threads_at(&self, now: Instant) -> Option<Instant> {
+        let not_before = self.thread_line.get()?.not_before.load(Ordering::Relaxed);
+        (not_before > self.timeline.nanos(now)).then(|| self.timeline.instant(not_before))
+    }
+
     /// A thread could not connect to it.
     pub(crate) fn thread_failed(&self, now: Instant, why: &str, random: &mut impl Random) {
         let line = self.thread_line();

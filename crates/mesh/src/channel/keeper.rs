@@ -65,6 +65,9 @@ impl Shared {
         for index in self.wanted_loops() {
             due = due.min(connect(unit, index, now));
         }
+        let slots = unit.slots.iter();
+        let opens = slots.filter_map(|slot| slot.endpoint.open_to_threads_at(now));
+        due = opens.fold(due, Instant::min);
         due = due.min(judge(unit, self, now));
         unit.rebalance(now, self, &mut ThreadRandom);
         due

@@ -34,7 +34,7 @@ pub use state::{ClusterState, EndpointState, MeshState, TargetSummary};
 use crate::config::{Snapshot, SnapshotSource};
 use crate::policy::resolve;
 use crate::xds;
-use chance::clock;
+use chance::{after, clock};
 use corewire_message::{CallError, CallStream, Caller, ErrorKind, Event, Request, Response};
 use shared::{Shared, TargetState};
 use std::fmt;
@@ -146,7 +146,7 @@ impl MeshChannel {
     /// # Cancel safety
     /// Safe: it only waits.
     pub async fn ready(&self, timeout: Duration) -> Result<(), CallError> {
-        let until = clock() + timeout;
+        let until = after(clock(), timeout);
         loop {
             let seen = self.shared.waiters.generation();
             let Err(why) = self.missing() else {

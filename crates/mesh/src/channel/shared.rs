@@ -77,6 +77,14 @@ pub(crate) struct TargetState {
     /// What its channel is hashed as.
     pub(crate) hash: u64,
     watch: Result<Box<dyn Any + Send + Sync>, String>,
+    signal: Arc<Signal>,
+}
+
+impl Drop for TargetState {
+    fn drop(&mut self) {
+        // What only it needed can go.
+        self.signal.raise();
+    }
 }
 
 /// A loop that the mesh runs itself.
@@ -192,6 +200,7 @@ impl Shared {
                     0,
                 ),
                 watch: self.discovery.watch(&name),
+                signal: Arc::clone(&self.signal),
                 name,
             });
             let mut registry = self.registry();
@@ -212,9 +221,14 @@ impl Shared {
         let mut registry = self.registry();
         // Read before the snapshot: if there is a newer one by then, it is looked at again.
         let version = source.version();
-        if registry.version == Some(version) {
+        let some_gone = registry
+            .targets
+            .iter()
+            .any(|target| target.strong_count() == 0);
+        if registry.version == Some(version) && !some_gone {
             return false;
         }
+        registry.targets.retain(|target| target.strong_count() > 0);
         let snapshot = source.load_full();
         let unknown = self.discovery.unknown();
         let before = std::mem::take(&mut registry.units);

@@ -61,7 +61,7 @@ pub struct ClusterState {
     pub tries: Counts,
     /// Its endpoints.
     pub endpoints: Vec<EndpointState>,
-    /// Endpoints that cannot be spoken to as asked, and why.
+    /// What was asked for and is left out here, and why.
     pub left_out: Vec<String>,
 }
 

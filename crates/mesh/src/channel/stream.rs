@@ -2,7 +2,7 @@
 //! end.
 
 use super::MeshChannel;
-use super::chance::{ThreadRandom, clock};
+use super::chance::{ThreadRandom, after, clock};
 use super::endpoint::Endpoint;
 use super::journey::{InFlight, Journey, Permit, Pick, Traits, local, note};
 use super::kept::Kept;
@@ -38,9 +38,12 @@ impl MeshChannel {
         let faults = journey.faults(&traits, &mut random);
         if let Some(delay) = faults.delay {
             let _delayed = journey.delayed();
-            let until = (now + delay).min(journey.deadline);
+            let until = after(now, delay).min(journey.deadline);
             self.shared.timer(self.index).sleep_until(until).await;
             now = clock();
+            if now >= journey.deadline {
+                return Err(CallError::deadline_exceeded(false));
+            }
         }
         if let Some(code) = faults.abort {
             return Ok(answered(Err(journey.aborted(code))));

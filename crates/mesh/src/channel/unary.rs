@@ -1,7 +1,7 @@
 //! Requests and events of callers that await.
 
 use super::MeshChannel;
-use super::chance::{ThreadRandom, clock};
+use super::chance::{ThreadRandom, after, clock};
 use super::journey::{InFlight, Journey, Pick, Traits, any_endpoint, local, note};
 use super::kept::Kept;
 use super::plan::{Chosen, Plan, Verdict};
@@ -43,7 +43,7 @@ impl MeshChannel {
                 Verdict::Answer(result) => return Ok(Decided::Answer(result)),
                 Verdict::Pending(why) => {
                     let timeout = self.shared.options.call_timeout;
-                    let until = *until.get_or_insert_with(|| clock() + timeout);
+                    let until = *until.get_or_insert_with(|| after(clock(), timeout));
                     if clock() >= until {
                         return Err(pending(&self.target.name, why));
                     }
@@ -69,7 +69,7 @@ impl MeshChannel {
         if !faults.is_none() {
             if let Some(delay) = faults.delay {
                 let _delayed = journey.delayed();
-                let until = (now + delay).min(journey.deadline);
+                let until = after(now, delay).min(journey.deadline);
                 self.shared.timer(self.index).sleep_until(until).await;
                 now = clock();
                 if now >= journey.deadline {
@@ -226,7 +226,7 @@ pub(super) fn mirror(shared: &Arc<Shared>, side: Side, unit: &Arc<Unit>, request
         return;
     };
     add(&unit.live.counters.mirrored);
-    let deadline = now + shared.options.call_timeout;
+    let deadline = after(now, shared.options.call_timeout);
     let copy = Kept::of(request).request(Some(
         request.deadline.map_or(deadline, |at| at.min(deadline)),
     ));

@@ -6,12 +6,13 @@ use super::shared::Shared;
 use crate::config::{self, Address, ClusterEntry, Health, Resolution, Transport};
 use crate::observe::Counts;
 use crate::observe::counters::ClusterCounters;
+use crate::policy::balance::ring_hash::MAX_PLACES;
 use crate::policy::balance::{Balancer, Host, HostState, Settings};
 use crate::policy::protect::circuit_breaker::{Breaker, Gauge};
 use crate::policy::random::Random;
 use arc_swap::ArcSwap;
 use corewire_transport::Protocol;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -30,7 +31,7 @@ pub(crate) struct Unit {
     pub(crate) balancer: ArcSwap<Balancer>,
     states: Mutex<Vec<HostState>>,
     pub(crate) live: Arc<Live>,
-    /// Endpoints that cannot be spoken to as asked, and why.
+    /// What was asked for and is left out here, and why.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -124,14 +125,15 @@ impl Unit {
         if !matches!(self.standing, Standing::Ready) {
             return;
         }
-        let mut known: HashMap<(&str, Protocol), &Slot> = HashMap::new();
+        let mut known: HashMap<(Box<str>, Protocol), Arc<Endpoint>> = HashMap::new();
         if let Some(previous) = previous
             // Their connections were made with the settings of then.
             && previous.config.connect_timeout == self.config.connect_timeout
         {
-            let slots = previous.slots.iter();
-            known.extend(slots.map(|slot| (slot.endpoint.name(), slot)));
+            let endpoints = previous.slots.iter().map(|slot| &slot.endpoint);
+            known.extend(endpoints.map(|endpoint| (endpoint.name(), Arc::clone(endpoint))));
         }
+        self.note_limits();
         let endpoints = Arc::clone(&self.endpoints);
         for (number, locality) in endpoints.localities.iter().enumerate() {
             for info in &locality.endpoints {
@@ -142,11 +144,11 @@ impl Unit {
                         continue;
                     }
                 };
-                let key = key_of(&info.address);
-                let endpoint = match known.get(&(&*key, protocol)) {
-                    Some(slot) => Arc::clone(&slot.endpoint),
-                    None => shared.new_endpoint(key.into(), protocol, info, &self.config),
-                };
+                // An address may stand in several priorities.
+                let endpoint = known
+                    .entry((key_of(&info.address), protocol))
+                    .or_insert_with(|| shared.new_endpoint(protocol, info, &self.config));
+                let endpoint = Arc::clone(endpoint);
                 self.slots.push(Slot {
                     endpoint,
                     weight: info.weight,
@@ -164,24 +166,37 @@ impl Unit {
         }
     }
 
+    /// Says where limits of our own change what was asked for.
+    fn note_limits(&mut self) {
+        if let config::LbPolicy::RingHash { min_size, .. } = self.config.lb
+            && min_size > MAX_PLACES
+        {
+            let why = format!("a ring of {min_size} places is made with {MAX_PLACES}");
+            self.left_out.push(why);
+        }
+        let (count, most) = (self.endpoints.len(), self.config.circuit.max_connections);
+        if count > most as usize {
+            let why = format!("of {count} endpoints {most} are connected to: max_connections");
+            self.left_out.push(why);
+        }
+    }
+
     /// Keeps the counts of endpoints that are gone.
     fn retire(&self, previous: &Self) {
+        let stay: HashSet<_> = self
+            .slots
+            .iter()
+            .map(|slot| Arc::as_ptr(&slot.endpoint))
+            .collect();
         let mut retired = self
             .live
             .retired
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         for slot in &previous.slots {
-            let stays = |now: &Slot| Arc::ptr_eq(&now.endpoint, &slot.endpoint);
-            if previous.slots.len() > 64 && self.slots.len() > 64 {
-                // Rather than comparing all with all: it is in use here as well.
-                if Arc::strong_count(&slot.endpoint) > 1 {
-                    continue;
-                }
-            } else if self.slots.iter().any(stays) {
-                continue;
+            if !stay.contains(&Arc::as_ptr(&slot.endpoint)) {
+                retired.add(&slot.endpoint.counters.counts());
             }
-            retired.add(&slot.endpoint.counters.counts());
         }
     }
 
@@ -355,20 +370,19 @@ fn not_built(transport: Transport) -> String {
     }
 }
 
-pub(crate) fn key_of(address: &Address) -> String {
-    address.to_string()
+fn key_of(address: &Address) -> Box<str> {
+    address.to_string().into()
 }
 
 impl Endpoint {
-    fn name(&self) -> (&str, Protocol) {
-        (&self.key, self.place.protocol())
+    fn name(&self) -> (Box<str>, Protocol) {
+        (self.key.clone(), self.place.protocol())
     }
 }
 
 impl Shared {
     fn new_endpoint(
         &self,
-        key: Box<str>,
         protocol: Protocol,
         info: &config::EndpointInfo,
         cluster: &config::Cluster,
@@ -376,6 +390,7 @@ impl Shared {
         let mut options = self.options.client.clone();
         options.connect_timeout = cluster.connect_timeout;
         options.call_timeout = self.options.call_timeout;
+        let key = key_of(&info.address);
         let place = corewire_transport::Endpoint::new(protocol, info.address.clone());
         let lines = self
             .loops()

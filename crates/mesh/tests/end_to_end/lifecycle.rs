@@ -205,3 +205,49 @@ fn the_mesh_ends_with_its_last_channel() {
 }
 
 use std::future::Future as _;
+
+/// What nobody uses any more is let go: channels, targets, connections.
+#[test]
+fn connections_go_with_the_last_channel_to_their_target() {
+    let servers = Running::several(1);
+    let mesh = Mesh::fixed(simple(&servers), MeshOptions::default()).unwrap();
+    for _ in 0..3 {
+        let channel = mesh.channel("test");
+        assert_eq!(ask(&channel, request()).unwrap(), "replica-0");
+        assert_eq!(mesh.state().clusters.len(), 1);
+        drop(channel);
+        until("its cluster is gone", || mesh.state().clusters.is_empty());
+    }
+}
+
+/// Ten thousand endpoints of which a few live: calls are answered while the keeper is busy, within
+/// the connections that the cluster allows.
+#[test]
+fn ten_thousand_endpoints_hold_no_call_up() {
+    let servers = Running::several(3);
+    let mut addresses: Vec<_> = servers
+        .iter()
+        .map(|server| server.address.clone())
+        .collect();
+    // Nobody listens there.
+    addresses.extend((0..10_000_u32).map(|number| {
+        let [_, a, b, c] = number.to_be_bytes();
+        Address::Tcp(std::net::SocketAddr::from(([127, 1 + a, b, c], 1)))
+    }));
+    let mut snapshot = simple(&[]);
+    let mut cluster = cluster("test");
+    cluster.circuit.max_connections = 64;
+    snapshot.add_cluster(cluster, Endpoints::at(addresses));
+    let (mesh, channel) = mesh(snapshot);
+    ready(&channel);
+    for _ in 0..200 {
+        ask(&channel, request()).unwrap();
+    }
+    let state = mesh.state();
+    let test = state.cluster("test").unwrap();
+    assert!(test.left_out[0].contains("of 10003 endpoints 64 are connected to"));
+    let open = test.endpoints.iter().flat_map(|endpoint| &endpoint.lines);
+    let open = open.filter(|(line, _)| matches!(line, LineState::Connecting | LineState::Ready));
+    assert!(open.count() <= 64);
+    assert_eq!(test.tries.ok, 200);
+}

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// In this time an old measurement's weight falls to a third.
-pub const DECAY: Duration = Duration::from_secs(10);
+pub const DECAY: Duration = Duration::from_secs(5);
 
 /// What is assumed of an endpoint that has not answered yet: little, so that it is tried.
 const UNKNOWN_MICROS: f64 = 1.0;

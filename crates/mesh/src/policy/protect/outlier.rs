@@ -126,7 +126,8 @@ impl Record {
             .saturating_add(1);
         let longest = policy.max_ejection.max(policy.base_ejection);
         let jitter = policy.ejection_jitter.mul_f64(random.unit());
-        let time = policy.base_ejection.saturating_mul(times).min(longest) + jitter;
+        let time = policy.base_ejection.saturating_mul(times).min(longest);
+        let time = time.saturating_add(jitter);
         let until = self.timeline.nanos(now).saturating_add(nanos_of(time));
         self.ejected_until.store(until, Ordering::Relaxed);
         for errors in [
