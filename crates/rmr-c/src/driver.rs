@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Octets to read at once.
 const READ: usize = 256 * 1024;
@@ -22,6 +22,11 @@ const READ: usize = 256 * 1024;
 const COPIED: usize = 16 * 1024;
 /// Reads of one connection before the others have their turn.
 const FAIR: u32 = 4;
+
+/// A wait as short as this means that messages follow each other closely.
+const RUSH: Duration = Duration::from_micros(6);
+/// How long to leave them to gather.
+const DOZE: Duration = Duration::from_micros(15);
 
 const LISTENER: Token = Token(u64::MAX);
 const WAKE: Token = Token(u64::MAX - 1);
@@ -73,6 +78,8 @@ pub(crate) struct Driver {
     next_number: i32,
     most_octets: usize,
     stamps: bool,
+    /// The last wait was short.
+    rushed: bool,
     /// Why messages were refused of which nobody has been told.
     untold: Vec<String>,
 }
@@ -122,6 +129,7 @@ impl Driver {
             next_number: 0,
             most_octets,
             stamps,
+            rushed: false,
             untold: Vec::new(),
         })
     }
@@ -187,6 +195,31 @@ impl Driver {
         observer: &mut impl Observer,
     ) -> io::Result<()> {
         self.adopt_newcomers();
+        let begun = Instant::now();
+        let count = self.poll(timeout, observer)?;
+        self.rushed = count > 0 && begun.elapsed() < RUSH;
+        Ok(())
+    }
+
+    /// Sleeps for a moment before it asks again, while messages come so fast that each would wake
+    /// its reader; whether something has come meanwhile.
+    ///
+    /// Nobody waits in the kernel then, so a program that writes each message by itself need not
+    /// wake anybody, and what comes is read together.
+    pub(crate) fn doze(&mut self, observer: &mut impl Observer) -> io::Result<bool> {
+        if !self.rushed {
+            return Ok(false);
+        }
+        doze_for(DOZE);
+        self.rushed = self.poll(Some(Duration::ZERO), observer)? > 0;
+        Ok(self.rushed)
+    }
+
+    fn poll(
+        &mut self,
+        timeout: Option<Duration>,
+        observer: &mut impl Observer,
+    ) -> io::Result<usize> {
         let count = self.epoll.wait(timeout)?;
         for index in 0..count {
             let Some(readiness) = self.epoll.readiness(index) else {
@@ -199,7 +232,7 @@ impl Driver {
             }
         }
         self.adopt_newcomers();
-        Ok(())
+        Ok(count)
     }
 
     /// Accepts again after descriptors had run out.
@@ -479,6 +512,21 @@ enum Drained<R> {
     Left,
     Lost,
     Needs(usize),
+}
+
+/// Sleeps as short as that: the kernel would add up to 50 us for ordinary threads.
+fn doze_for(duration: Duration) {
+    const LEAST: libc::c_ulong = 1000;
+    // SAFETY: these options of prctl take or give a number and touch no memory.
+    let usual = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
+    // SAFETY: as above.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, LEAST, 0, 0, 0) };
+    std::thread::sleep(duration);
+    // The thread is the program's: it gets back what it had.
+    if let Ok(usual) = libc::c_ulong::try_from(usual) {
+        // SAFETY: as above.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, usual.max(1), 0, 0, 0) };
+    }
 }
 
 /// Nanoseconds of the monotonic clock, as C programs read it.

@@ -329,7 +329,15 @@ impl Inbox {
                 return Outcome::Late;
             }
             looked = true;
-            let waited = driver.wait(deadline.left(), &mut ended);
+            let waited = match deadline {
+                Deadline::Now => Ok(false),
+                _ => driver.doze(&mut ended),
+            };
+            let waited = match waited {
+                Ok(false) => driver.wait(deadline.left(), &mut ended),
+                Ok(true) => Ok(()),
+                Err(error) => Err(error),
+            };
             ended.tell();
             if let Err(error) = waited {
                 say!(Critical, "waiting for messages failed: {error}");

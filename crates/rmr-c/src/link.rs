@@ -195,6 +195,10 @@ impl Link {
     pub(crate) fn connect(self: &Arc<Self>) -> Result<(), Refused> {
         let mut out = self.out();
         if let Carriage::Nng { waits } = self.carriage {
+            // NNG would try for ever and say nothing: ask by ourselves whether somebody is there.
+            if out.nng.is_none() {
+                drop(dial(&self.name, CONNECT_WAIT, false).map_err(|_| UNREACHABLE)?);
+            }
             return self.connected_by_nng(&mut out, waits).map(drop);
         }
         self.connected(&mut out, CONNECT_WAIT)
@@ -412,8 +416,13 @@ impl Link {
                 return Err(Refused::new(state::RETRY, libc::EAGAIN));
             }
             // An error shows when it is written to again.
+            let until = end.min(now + ROOM_WAIT);
             if let Some(socket) = &out.socket {
-                let _ = socket.wait_for_room(end.min(now + ROOM_WAIT));
+                let _ = match &out.native {
+                    // There is room, and no credit: that comes by reading.
+                    Some(native) if native.lacks_credit() => socket.wait(false, Some(until)),
+                    _ => socket.wait_for_room(until),
+                };
             }
         }
     }

@@ -60,6 +60,11 @@ impl NativeSender {
         }
     }
 
+    /// Whether what waits here waits for the peer's credit, not for the kernel.
+    pub(crate) fn lacks_credit(&self) -> bool {
+        self.outbox.is_empty() && self.core.queued() > 0
+    }
+
     fn hand_over(&mut self, batch: Bytes, now: Instant) -> io::Result<()> {
         let event = Event::new(OPERATION, batch);
         self.core.send_event(now, event).map_err(io::Error::other)
