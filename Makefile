@@ -25,7 +25,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab lint format bench fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab lint format bench model fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -112,6 +112,10 @@ bench: build peers ## Measure the thesis's whole matrix, about a day; stopped, i
 	scripts/step "measure" $(COREWIRE) lab run guti "$$@"
 	$(SUMMARY)
 	@scripts/open-report out/guti-full
+
+model: ## Try every order of the steps of the lock-free pieces (loom)
+	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys --lib loom
+	$(SUMMARY)
 
 fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)
 	@scripts/fuzz $(FUZZ_SECONDS)

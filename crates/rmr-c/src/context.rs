@@ -119,7 +119,7 @@ impl Context {
         // Port 0 has become a real one.
         let (at, port) = match listener.address()? {
             Address::Tcp(address) => (address.to_string(), address.port()),
-            Address::Unix(_) => (at.to_string(), port),
+            Address::Unix(_) | Address::Memory(_) => (at.to_string(), port),
         };
         let host = interfaces::host_name();
         let identity = Identity::of_host(settings.src_id.as_deref(), &host, port)

@@ -1,4 +1,4 @@
-//! The few places that need `unsafe`: sockets, epoll, eventfd, nghttp2.
+//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, nghttp2.
 //!
 //! Each module is a thin, safe face over one facility of the operating system or one C library and
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
@@ -6,6 +6,7 @@
 
 mod epoll;
 mod listener;
+mod memory;
 pub mod nghttp2;
 mod options;
 mod socket;

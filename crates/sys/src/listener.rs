@@ -1,5 +1,6 @@
 //! Listening sockets.
 
+use crate::memory;
 use crate::options::{open_tcp, set_level_option, set_option, with_raw_address};
 use crate::socket::check;
 use crate::{Address, Socket};
@@ -21,6 +22,8 @@ pub struct Listener {
     /// A Unix socket's file, removed with the listener.
     path: Option<PathBuf>,
     tcp: bool,
+    /// The name by which shared memory is offered.
+    memory: Option<String>,
 }
 
 impl Listener {
@@ -43,6 +46,12 @@ impl Listener {
                 Self::bind_tcp(*address, shared)
             }
             Address::Unix(path) => Self::bind_unix(path),
+            Address::Memory(name) => Ok(Self {
+                fd: memory::bind(name, BACKLOG)?,
+                path: None,
+                tcp: false,
+                memory: Some(name.clone()),
+            }),
         }
     }
 
@@ -55,7 +64,7 @@ impl Listener {
     pub fn bind_another(&self) -> io::Result<Self> {
         match self.address()? {
             Address::Tcp(address) => Self::bind_tcp(address, true),
-            Address::Unix(_) => self.share(),
+            Address::Unix(_) | Address::Memory(_) => self.share(),
         }
     }
 
@@ -74,6 +83,7 @@ impl Listener {
             fd: listener.into(),
             path: Some(path.to_owned()),
             tcp: false,
+            memory: None,
         })
     }
 
@@ -93,6 +103,7 @@ impl Listener {
             fd,
             path: None,
             tcp: true,
+            memory: None,
         })
     }
 
@@ -106,6 +117,7 @@ impl Listener {
             fd: self.fd.try_clone()?,
             path: None,
             tcp: self.tcp,
+            memory: self.memory.clone(),
         })
     }
 
@@ -114,6 +126,9 @@ impl Listener {
     /// # Errors
     /// What the kernel says.
     pub fn address(&self) -> io::Result<Address> {
+        if let Some(name) = &self.memory {
+            return Ok(Address::Memory(name.clone()));
+        }
         if self.tcp {
             let socket = TcpListener::from(self.fd.try_clone()?);
             return Ok(Address::Tcp(socket.local_addr()?));
@@ -141,7 +156,10 @@ impl Listener {
                     if self.tcp {
                         set_level_option(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY)?;
                     }
-                    return Ok(Socket::from_fd(fd));
+                    return Ok(match self.memory {
+                        Some(_) => Socket::from_memory_fd(fd),
+                        None => Socket::from_fd(fd),
+                    });
                 }
                 Err(error)
                     if matches!(

@@ -1,6 +1,7 @@
 //! Stream sockets, TCP and Unix, with just the calls that the drivers make.
 
 use crate::WakeFd;
+use crate::memory::{self, Ends};
 use crate::options::{open_tcp, open_unix, set_level_option, with_raw_address};
 use bytes::BytesMut;
 use libc::{c_int, c_void};
@@ -10,6 +11,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Shorter bounds are rounded up to this: to the kernel zero would mean "no bound".
@@ -23,6 +26,8 @@ pub enum Address {
     Tcp(SocketAddr),
     /// A Unix stream socket in the file system.
     Unix(PathBuf),
+    /// Shared memory with a process of this host that listens by this name.
+    Memory(String),
 }
 
 impl fmt::Display for Address {
@@ -30,14 +35,31 @@ impl fmt::Display for Address {
         match self {
             Self::Tcp(address) => write!(f, "{address}"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Memory(name) => write!(f, "shm:{name}"),
         }
     }
 }
 
-/// A connected stream socket. All calls take `&self`; the kernel orders them.
+/// A connected stream of octets: a socket, or shared memory with a socket as its bell. All calls take
+/// `&self`; one thread at a time sends and one receives.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
+    memory: Option<Box<Memory>>,
+}
+
+/// What carries the octets instead of the socket.
+struct Memory {
+    /// Server: not set before the client has handed its memory over; an error when that was none.
+    ends: OnceLock<io::Result<Ends>>,
+    /// Nanoseconds of a blocking receive; 0: no bound.
+    receive_timeout: AtomicU64,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Memory")
+    }
 }
 
 impl Socket {
@@ -51,9 +73,10 @@ impl Socket {
             Address::Tcp(address) => {
                 let stream = TcpStream::connect_timeout(address, timeout.max(LEAST_TIMEOUT))?;
                 stream.set_nodelay(true)?;
-                Ok(Self { fd: stream.into() })
+                Ok(Self::from_fd(stream.into()))
             }
             Address::Unix(path) => Self::connect_unix(path, timeout),
+            Address::Memory(name) => Self::connect_memory(name),
         }
     }
 
@@ -62,7 +85,7 @@ impl Socket {
     /// would be told `WouldBlock`, and nothing reports when to try again.
     fn connect_unix(path: &Path, timeout: Duration) -> io::Result<Self> {
         let raw = unix_address(path)?;
-        let socket = Self { fd: open_unix()? };
+        let socket = Self::from_fd(open_unix()?);
         socket.set_nonblocking(false)?;
         let deadline = Instant::now().checked_add(timeout);
         loop {
@@ -118,11 +141,106 @@ impl Socket {
                 });
                 (fd, result)
             }
+            Address::Memory(name) => return Self::connect_memory(name),
         };
         match result {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
-            _ => Ok(Self { fd }),
+            _ => Ok(Self::from_fd(fd)),
         }
+    }
+
+    /// Shared memory is there or it is not: nothing is waited for.
+    fn connect_memory(name: &str) -> io::Result<Self> {
+        let (fd, ends) = memory::connect(name)?;
+        Ok(Self {
+            fd,
+            memory: Some(Box::new(Memory {
+                ends: OnceLock::from(Ok(ends)),
+                receive_timeout: AtomicU64::new(0),
+            })),
+        })
+    }
+
+    /// The answering end of a shared memory, whose client has connected.
+    pub(crate) fn from_memory_fd(fd: OwnedFd) -> Self {
+        Self {
+            fd,
+            memory: Some(Box::new(Memory {
+                ends: OnceLock::new(),
+                receive_timeout: AtomicU64::new(0),
+            })),
+        }
+    }
+
+    /// Whether octets go through shared memory. Its descriptor is a bell then: when it is readable
+    /// [`heed`](Self::heed) is called, it is never asked whether it can be written, and before a
+    /// thread waits for it, it asks whether it [`may_sleep`](Self::may_sleep).
+    #[must_use]
+    pub const fn is_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Takes note of the bell of a shared memory: what came, that there is room, or the peer's end.
+    /// Costs a system call.
+    pub fn heed(&self) {
+        let Some(memory) = &self.memory else {
+            return;
+        };
+        match memory.ends.get() {
+            Some(Ok(ends)) => ends.heed(self.as_fd()),
+            Some(Err(_)) => {}
+            None => match memory::join(self.as_fd()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Only one thread has this end.
+                joined => drop(memory.ends.set(joined)),
+            },
+        }
+    }
+
+    /// Whether a shared memory has something to receive, the end included.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.ends()
+            .is_some_and(|ends| ends.map_or(true, Ends::is_readable))
+    }
+
+    /// Whether a shared memory has room to send.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.ends()
+            .is_some_and(|ends| ends.map_or(true, Ends::is_writable))
+    }
+
+    /// Before a thread that receives from a shared memory waits for its bell: whether nothing is
+    /// there. The peer rings from now on, until [`is_awake`](Self::is_awake).
+    #[must_use]
+    pub fn may_sleep(&self) -> bool {
+        match self.ends() {
+            None => true,
+            Some(Ok(ends)) => ends.may_sleep(),
+            Some(Err(_)) => false,
+        }
+    }
+
+    /// Says to the peer of a shared memory that it need not ring.
+    pub fn is_awake(&self) {
+        if let Some(Ok(ends)) = self.ends() {
+            ends.is_awake();
+        }
+    }
+
+    fn ends(&self) -> Option<Result<&Ends, &io::Error>> {
+        Some(self.memory.as_ref()?.ends.get()?.as_ref())
+    }
+
+    /// Waits for the bell of a shared memory, and for what else is given.
+    fn wait_for_bell(&self, deadline: Option<Instant>) -> io::Result<bool> {
+        let rung = poll(&[(self.fd.as_fd(), libc::POLLIN)], deadline);
+        self.is_awake();
+        if *rung.as_ref().unwrap_or(&false) {
+            self.heed();
+        }
+        rung
     }
 
     /// The error that waits on the socket, for example why connecting failed.
@@ -150,7 +268,7 @@ impl Socket {
     }
 
     pub(crate) const fn from_fd(fd: OwnedFd) -> Self {
-        Self { fd }
+        Self { fd, memory: None }
     }
 
     /// Switches between blocking and non-blocking.
@@ -168,6 +286,12 @@ impl Socket {
     /// # Errors
     /// What the kernel says.
     pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        if let Some(memory) = &self.memory {
+            let nanos = timeout.map_or(0, |timeout| timeout.max(LEAST_TIMEOUT).as_nanos());
+            let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+            memory.receive_timeout.store(nanos, Ordering::Relaxed);
+            return Ok(());
+        }
         self.set_timeout(libc::SO_RCVTIMEO, timeout)
     }
 
@@ -193,7 +317,18 @@ impl Socket {
     /// `WouldBlock` when nothing came (in time); else what the kernel says. Interrupted calls are
     /// made again.
     pub fn receive(&self, buffer: &mut BytesMut) -> io::Result<usize> {
-        self.receive_with(buffer, 0)
+        let Some(memory) = &self.memory else {
+            return self.receive_with(buffer, 0);
+        };
+        if self.may_sleep() {
+            let bound = match memory.receive_timeout.load(Ordering::Relaxed) {
+                0 => None,
+                nanos => Instant::now().checked_add(Duration::from_nanos(nanos)),
+            };
+            self.wait_for_bell(bound)?;
+        }
+        // Also when it rang for something else: the caller looks what there is to do.
+        self.receive_now(buffer)
     }
 
     /// As [`receive`](Self::receive), but never blocks.
@@ -204,6 +339,14 @@ impl Socket {
         self.receive_with(buffer, libc::MSG_DONTWAIT)
     }
 
+    fn receive_from_memory(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        match self.ends() {
+            None => Err(io::ErrorKind::WouldBlock.into()),
+            Some(Ok(ends)) => ends.receive(self.as_fd(), buffer),
+            Some(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
+        }
+    }
+
     fn receive_with(&self, buffer: &mut BytesMut, flags: c_int) -> io::Result<usize> {
         let spare = buffer.spare_capacity_mut();
         if spare.is_empty() {
@@ -211,6 +354,9 @@ impl Socket {
                 io::ErrorKind::InvalidInput,
                 "no room was reserved to receive into",
             ));
+        }
+        if self.is_memory() {
+            return self.receive_from_memory(buffer);
         }
         loop {
             // SAFETY: the pointer and length are those of the buffer's spare capacity, which the
@@ -241,6 +387,13 @@ impl Socket {
     /// # Errors
     /// `WouldBlock` when the kernel takes nothing; else what it says.
     pub fn send_now(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if self.is_memory() {
+            return match self.ends() {
+                None => Err(io::ErrorKind::WouldBlock.into()),
+                Some(Ok(ends)) => ends.send(self.as_fd(), slices),
+                Some(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
+            };
+        }
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
         loop {
             let sent = if let [one] = slices {
@@ -278,6 +431,13 @@ impl Socket {
     /// # Errors
     /// What the kernel says.
     pub fn wait(&self, writable: bool, deadline: Option<Instant>) -> io::Result<bool> {
+        if self.is_memory() {
+            let no_room = !writable || self.may_wait_for_room();
+            if self.may_sleep() && no_room {
+                self.wait_for_bell(deadline)?;
+            }
+            return Ok(self.is_readable() || writable && self.is_writable());
+        }
         let events = libc::POLLIN | if writable { libc::POLLOUT } else { 0 };
         poll(&[(self.fd.as_fd(), events)], deadline)
     }
@@ -288,6 +448,17 @@ impl Socket {
     /// # Errors
     /// What the kernel says.
     pub fn wait_writable(&self, wake: &WakeFd, deadline: Option<Instant>) -> io::Result<()> {
+        if self.is_memory() {
+            // The bell stays rung for the thread that receives: it is woken by it too, and clears it.
+            if self.may_wait_for_room() {
+                let both = [
+                    (self.fd.as_fd(), libc::POLLIN),
+                    (wake.as_fd(), libc::POLLIN),
+                ];
+                poll(&both, deadline)?;
+            }
+            return Ok(());
+        }
         let both = [
             (self.fd.as_fd(), libc::POLLOUT),
             (wake.as_fd(), libc::POLLIN),
@@ -301,6 +472,12 @@ impl Socket {
     /// # Errors
     /// What the kernel says.
     pub fn wait_for_room(&self, deadline: Instant) -> io::Result<bool> {
+        if self.is_memory() {
+            if self.may_wait_for_room() {
+                self.wait_for_bell(Some(deadline))?;
+            }
+            return Ok(self.is_writable());
+        }
         poll(&[(self.fd.as_fd(), libc::POLLOUT)], Some(deadline))
     }
 
@@ -308,6 +485,12 @@ impl Socket {
     /// sent before has been read. Does not block and reads nothing.
     #[must_use]
     pub fn has_ended(&self) -> bool {
+        if self.is_memory() {
+            self.heed();
+            return self
+                .ends()
+                .is_some_and(|ends| ends.map_or(true, Ends::has_ended));
+        }
         let mut octet = 0u8;
         // SAFETY: pointer and length are those of one live octet that may be written.
         let looked = unsafe {
@@ -325,6 +508,14 @@ impl Socket {
                 io::Error::last_os_error().kind(),
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
             ),
+        }
+    }
+
+    fn may_wait_for_room(&self) -> bool {
+        match self.ends() {
+            None => true,
+            Some(Ok(ends)) => ends.may_wait_for_room(),
+            Some(Err(_)) => false,
         }
     }
 
@@ -364,6 +555,9 @@ impl Socket {
     /// The peer's address as text; Unix peers have none of their own.
     #[must_use]
     pub fn peer(&self) -> String {
+        if self.is_memory() {
+            return "shm".into();
+        }
         // The clone is only looked at: std has the address parsing.
         let Ok(fd) = self.fd.try_clone() else {
             return "unknown".into();

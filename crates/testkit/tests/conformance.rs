@@ -56,6 +56,9 @@ blocking!(native_tls_blocking, Native, Tls);
 blocking!(grpc_tls_blocking, Grpc, Tls);
 blocking!(rest_tls_blocking, Rest, Tls);
 
+event_loop!(native_memory_event_loop, Native, Memory);
+blocking!(native_memory_blocking, Native, Memory);
+
 simulated!(native_simulated, native_simulated_rough, Spoken::Native);
 simulated!(
     grpc_simulated,

@@ -1,5 +1,6 @@
 //! Where a service is and how it is spoken to, in one line of text.
 
+use crate::ClientOptions;
 use corewire_sys::Address;
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -52,8 +53,11 @@ impl FromStr for Protocol {
     }
 }
 
+/// The scheme of endpoints in shared memory, where the native protocol is spoken.
+const SHARED_MEMORY: &str = "shm";
+
 /// Where a service is and how it is spoken to: `native://127.0.0.1:7000`, `grpc://amf.local:80`,
-/// `rest+unix:/run/amf.sock`.
+/// `rest+unix:/run/amf.sock`, `shm://127.0.0.1:7000` (the service of this host at that port).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     protocol: Protocol,
@@ -69,6 +73,7 @@ impl Endpoint {
         let authority = match &address {
             Address::Tcp(address) => address.to_string(),
             Address::Unix(_) => "localhost".into(),
+            Address::Memory(name) => name.clone(),
         };
         Self {
             protocol,
@@ -96,6 +101,18 @@ impl Endpoint {
         self.addresses.iter()
     }
 
+    /// The shared memory to try before the socket, where the options want that: a service of this
+    /// host offers it by its address.
+    pub(crate) fn in_memory(&self, options: &ClientOptions) -> Option<Address> {
+        let wanted = options.shared_memory && options.tls.is_none();
+        match self.address() {
+            Address::Tcp(address) if wanted && self.protocol == Protocol::Native => {
+                Some(Address::Memory(memory_name(*address)))
+            }
+            _ => None,
+        }
+    }
+
     /// The host (and port) as it was written: HTTP's `:authority`.
     #[must_use]
     pub fn authority(&self) -> &str {
@@ -116,6 +133,10 @@ impl FromStr for Endpoint {
         if let Some(protocol) = scheme.strip_suffix("+unix") {
             return Ok(Self::new(protocol.parse()?, unix_address(rest)?));
         }
+        if scheme == SHARED_MEMORY {
+            let name = rest.strip_prefix("//").unwrap_or(rest);
+            return Ok(Self::new(Protocol::Native, memory_address(name)?));
+        }
         let protocol = scheme.parse()?;
         let authority = rest
             .strip_prefix("//")
@@ -134,15 +155,20 @@ impl fmt::Display for Endpoint {
         match self.address() {
             Address::Tcp(_) => write!(f, "{}://{}", self.protocol, self.authority),
             Address::Unix(path) => write!(f, "{}+unix:{}", self.protocol, path.display()),
+            Address::Memory(name) => write!(f, "{SHARED_MEMORY}://{name}"),
         }
     }
 }
 
-/// Reads where to listen: `HOST:PORT` (port 0: any free one) or `unix:PATH`.
+/// Reads where to listen: `HOST:PORT` (port 0: any free one), `unix:PATH`, or `shm:NAME` for shared
+/// memory alone (a server offers it at its TCP addresses anyway).
 ///
 /// # Errors
 /// When it is neither, or the host is not found.
 pub fn parse_address(text: &str) -> Result<Address, EndpointFault> {
+    if let Some(name) = text.strip_prefix("shm:") {
+        return memory_address(name.strip_prefix("//").unwrap_or(name));
+    }
     match text.strip_prefix("unix:") {
         Some(path) => unix_address(path),
         None => Ok(tcp_addresses(text.strip_prefix("tcp://").unwrap_or(text))?.swap_remove(0)),
@@ -157,6 +183,29 @@ fn unix_address(path: &str) -> Result<Address, EndpointFault> {
         ));
     }
     Ok(Address::Unix(PathBuf::from(path)))
+}
+
+/// The name of shared memory: that of a service's TCP address, or any other.
+fn memory_address(name: &str) -> Result<Address, EndpointFault> {
+    let name = name.trim_end_matches('/');
+    if name.is_empty() {
+        return Err(EndpointFault(
+            "shared memory needs an address or a name: shm://HOST:PORT or shm://NAME".into(),
+        ));
+    }
+    // A host may be written as a name; the server's offer has its address.
+    let found = tcp_addresses(name)
+        .ok()
+        .and_then(|found| found.into_iter().next());
+    Ok(Address::Memory(match found {
+        Some(Address::Tcp(address)) => memory_name(address),
+        _ => name.to_owned(),
+    }))
+}
+
+/// The name by which a server offers shared memory beside a TCP address.
+pub(crate) fn memory_name(address: SocketAddr) -> String {
+    address.to_string()
 }
 
 /// Every address of a host, at least one, those of IPv4 first: `localhost` is often both, and most
@@ -203,6 +252,8 @@ mod tests {
             "native://127.0.0.1:7000",
             "grpc://[::1]:80",
             "rest+unix:/run/amf.sock",
+            "shm://127.0.0.1:7000",
+            "shm://amf",
         ] {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
         }

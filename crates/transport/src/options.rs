@@ -25,6 +25,10 @@ pub struct ClientOptions {
     /// How long a blocking caller asks the socket again and again before it sleeps, whether it
     /// pays or not. Burns the CPU meanwhile. Default zero: off.
     pub busy_poll: Duration,
+    /// Use shared memory for a `native://` endpoint whose service runs on this host and offers it
+    /// ([`ServerOptions::shared_memory`]); where not, the socket. Not with `tls`. Default: no; an
+    /// endpoint `shm://` asks for it by name.
+    pub shared_memory: bool,
     /// TLS: whom to believe, and what to present. Default: clear text.
     pub tls: Option<ClientTls>,
     /// Settings of the native protocol.
@@ -40,6 +44,7 @@ impl Default for ClientOptions {
             call_timeout: Duration::from_secs(10),
             patience: Duration::from_micros(20),
             busy_poll: Duration::ZERO,
+            shared_memory: false,
             tls: None,
             native: native::Config::default(),
             http2: http2::Config::default(),
@@ -94,6 +99,13 @@ pub struct ServerOptions {
     pub first_octets_timeout: Duration,
     /// How long an event loop asks again and again before it sleeps. Default zero: off.
     pub busy_poll: Duration,
+    /// Offer shared memory to clients of this host, beside every TCP address, to processes of the same
+    /// user. Default: yes, unless there is TLS.
+    pub shared_memory: bool,
+    /// How long an event loop that has connections in shared memory looks at them again and again
+    /// before it sleeps, as long as something comes within it; it stops by itself when nothing does,
+    /// and costs nothing while idle. Default 50 us; zero: off.
+    pub patience: Duration,
     /// Who is told that a connection was ended because its peer broke the protocol or was refused,
     /// and why. Default: nobody; they are counted.
     pub on_fault: Option<OnFault>,
@@ -115,6 +127,8 @@ impl Default for ServerOptions {
             max_events_in_progress: 1024,
             first_octets_timeout: Duration::from_secs(10),
             busy_poll: Duration::ZERO,
+            shared_memory: true,
+            patience: Duration::from_micros(50),
             on_fault: None,
             tls: None,
             native: native::Config::default(),

@@ -1,10 +1,12 @@
 //! A server: one event loop a core, each on a thread of its own, one service.
 
 use crate::ServerOptions;
+use crate::endpoint::memory_name;
 use crate::event_loop::{EventLoop, LoopHandle, Loops, ServerCounters};
 use corewire_message::Service;
 use corewire_sys::{Address, Listener};
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +52,19 @@ impl Server {
             for others in &mut listeners[1..] {
                 others.push(first.bind_another()?);
             }
+            let beside = match address {
+                Address::Tcp(address) if options.shared_memory && options.tls.is_none() => {
+                    memory_listeners(*address)
+                }
+                _ => Vec::new(),
+            };
             listeners[0].push(first);
+            for offered in beside {
+                for others in &mut listeners[1..] {
+                    others.push(offered.share()?);
+                }
+                listeners[0].push(offered);
+            }
         }
         for (index, listeners) in listeners.into_iter().enumerate() {
             let (service, options) = (Arc::clone(&service), Arc::clone(&options));
@@ -113,6 +127,21 @@ impl Drop for Server {
         // Nobody is left to tell what the loops ended with.
         let _ended = self.join();
     }
+}
+
+/// Offers shared memory beside a TCP address. A server at every address of the host is found by the
+/// loopback's. When the name is taken, or there is no such thing here, clients use the socket.
+fn memory_listeners(address: SocketAddr) -> Vec<Listener> {
+    let mut names = vec![address];
+    if address.ip().is_unspecified() {
+        let port = address.port();
+        names.push((Ipv4Addr::LOCALHOST, port).into());
+        if address.is_ipv6() {
+            names.push((Ipv6Addr::LOCALHOST, port).into());
+        }
+    }
+    let offer = |name| Listener::bind(&Address::Memory(memory_name(name)), false).ok();
+    names.into_iter().filter_map(offer).collect()
 }
 
 fn bind(address: &Address, shared: bool) -> io::Result<Listener> {

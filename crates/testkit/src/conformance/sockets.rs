@@ -33,6 +33,8 @@ pub enum Family {
     Unix,
     /// The loopback interface with mutual TLS.
     Tls,
+    /// Shared memory.
+    Memory,
 }
 
 /// A [`Fixture`] of real sockets on this machine.
@@ -83,6 +85,7 @@ impl Sockets {
     ) -> Self {
         let directory = (family == Family::Unix).then(own_directory);
         let address = match &directory {
+            None if family == Family::Memory => Address::Memory(own_name()),
             None => Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
             Some(directory) => Address::Unix(directory.join("suite.sock")),
         };
@@ -149,12 +152,16 @@ fn start(address: &Address, family: Family, probe: &Arc<Probe>) -> Server {
         .expect("the server starts")
 }
 
-/// A directory that no other test has.
-fn own_directory() -> PathBuf {
+/// A name that no other test has.
+fn own_name() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("corewire-suite-{}-{number}", std::process::id());
-    let directory = std::env::temp_dir().join(name);
+    format!("corewire-suite-{}-{number}", std::process::id())
+}
+
+/// A directory that no other test has.
+fn own_directory() -> PathBuf {
+    let directory = std::env::temp_dir().join(own_name());
     std::fs::create_dir_all(&directory).expect("a directory for the socket");
     directory
 }
@@ -183,6 +190,7 @@ impl Fixture for Sockets {
     fn connect_to_nowhere(&self) -> Channel {
         let address = match &self.directory {
             Some(directory) => Address::Unix(directory.join("nobody.sock")),
+            None if self.family == Family::Memory => Address::Memory(own_name()),
             None => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
                 Address::Tcp(listener.local_addr().expect("it has an address"))

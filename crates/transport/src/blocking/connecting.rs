@@ -83,7 +83,7 @@ impl Connecting {
         let until = after(time, options.connect_timeout);
         let core = crate::event_loop::client_core(endpoint, options, time);
         let connected = match core {
-            Ok(core) => connect_in_turn(endpoint.addresses(), until.min(deadline))
+            Ok(core) => connect(endpoint, options, until.min(deadline))
                 .and_then(|socket| agree(socket, core, until.min(deadline))),
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidInput, error)),
         };
@@ -133,6 +133,15 @@ impl Connecting {
             current = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(current)
+    }
+}
+
+/// Connects by shared memory where it is wanted and offered, otherwise by socket.
+fn connect(endpoint: &Endpoint, options: &ClientOptions, until: Instant) -> io::Result<Socket> {
+    let offered = endpoint.in_memory(options);
+    match offered.map(|address| Socket::connect(&address, Duration::ZERO)) {
+        Some(Ok(socket)) => Ok(socket),
+        _ => connect_in_turn(endpoint.addresses(), until),
     }
 }
 

@@ -100,6 +100,7 @@ impl Link {
         let idle =
             state.lead == Lead::Nobody && now.saturating_duration_since(state.used) > look_after;
         if idle && state.dead.is_none() {
+            self.socket.heed();
             let mut buffer = state.take_buffer();
             let received = self.socket.receive_now(&mut buffer);
             self.take_received(&mut state, buffer, received, now);

@@ -27,13 +27,13 @@ static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// What one connection has learned.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     score: u8,
     waits: u16,
 }
 
 impl Patience {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             score: SURE / 2,
             waits: 0,
@@ -41,13 +41,13 @@ impl Patience {
     }
 
     /// Whether the next wait should begin awake.
-    pub(super) const fn is_worth_it(&mut self) -> bool {
+    pub(crate) const fn is_worth_it(&mut self) -> bool {
         self.waits = (self.waits + 1) % LOOK_AGAIN;
         self.score > 0 || self.waits == 0
     }
 
     /// Learns from a wait that began awake.
-    pub(super) fn learn(&mut self, paid: bool) {
+    pub(crate) fn learn(&mut self, paid: bool) {
         self.score = if paid {
             (self.score + 1).min(SURE)
         } else {

@@ -10,8 +10,10 @@ use crate::{ClientOptions, Endpoint, http2};
 use corewire_message::{
     CallError, CallStream, Caller, ErrorKind, Event, Origin, Request, Response,
 };
+use corewire_sys::Socket;
 use corewire_wire::{Core, native};
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -64,6 +66,15 @@ impl Channel {
     /// When the options do not go with the endpoint.
     pub(crate) fn new_core(&self, now: Instant) -> Result<Box<dyn Core + Send>, CallError> {
         client_core(&self.endpoint, &self.options, now)
+    }
+
+    /// Begins to connect: by shared memory where it is wanted and offered.
+    pub(crate) fn begin_connect(&self) -> io::Result<Socket> {
+        let offered = self.endpoint.in_memory(&self.options);
+        match offered.map(|address| Socket::begin_connect(&address)) {
+            Some(Ok(socket)) => Ok(socket),
+            _ => Socket::begin_connect(self.endpoint.address()),
+        }
     }
 
     /// Whether an attempt to connect may be made now.

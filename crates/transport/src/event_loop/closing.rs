@@ -76,6 +76,9 @@ impl EventLoop {
         let Some(mut connection) = self.connections.remove(key) else {
             return;
         };
+        if connection.socket.is_memory() {
+            self.memories.remove(key);
+        }
         if let Some((_, timer)) = connection.timer {
             self.timers.remove(timer);
         }

@@ -9,7 +9,7 @@ use super::inbox::{Command, Completion};
 use super::stream::StreamShared;
 use super::{EventLoop, Phase, Sleep, after};
 use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
-use corewire_sys::{Interest, Socket};
+use corewire_sys::Interest;
 use corewire_wire::CallId;
 use std::sync::Arc;
 
@@ -212,7 +212,7 @@ impl EventLoop {
         }
         found.may_connect(now)?;
         let core = found.new_core(now)?;
-        let connection = match Socket::begin_connect(found.endpoint.address()) {
+        let connection = match found.begin_connect() {
             Ok(socket) => {
                 let (calls, streams) = (CallMap::default(), CallMap::default());
                 let role = Role::Client {
@@ -236,11 +236,16 @@ impl EventLoop {
                 );
             }
         };
+        let in_memory = connection.socket.is_memory();
         let key = self.insert(connection).ok_or_else(loop_ended)?;
         if let Some(Some(found)) = self.channels.get_mut(channel) {
             found.connection = Some(key);
         }
         self.set_timer(key);
+        if in_memory {
+            // Connected already, and nothing will say so.
+            self.finish_connecting(key);
+        }
         Ok(key)
     }
 

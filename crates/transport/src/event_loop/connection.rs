@@ -275,6 +275,22 @@ impl Connection {
         }
     }
 
+    /// Whether its shared memory has something that is wanted, or room that is waited for.
+    pub(crate) fn has_memory_news(&self) -> bool {
+        self.reads() && self.socket.is_readable()
+            || !self.outbox.is_empty() && self.socket.is_writable()
+    }
+
+    /// Before the loop sleeps: whether its shared memory lets it.
+    pub(crate) fn may_sleep(&self) -> bool {
+        (!self.reads() || self.socket.may_sleep())
+            && (self.outbox.is_empty() || !self.socket.is_writable())
+    }
+
+    const fn reads(&self) -> bool {
+        matches!(self.interest, Interest::Read | Interest::ReadWrite)
+    }
+
     /// Whether nothing is in progress and nothing waits to be sent: an event that waits in the core
     /// for the connection, or for the peer's credit, has been promised to its sender.
     pub(crate) fn is_idle(&self) -> bool {

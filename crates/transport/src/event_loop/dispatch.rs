@@ -97,7 +97,12 @@ impl EventLoop {
 
     /// Adds a connection to the loop; `None` when the kernel does not take it into the set.
     pub(super) fn insert(&mut self, connection: Connection) -> Option<Key> {
-        let interest = connection.interest;
+        let in_memory = connection.socket.is_memory();
+        let interest = if in_memory {
+            Interest::Read
+        } else {
+            connection.interest
+        };
         let key = self.connections.insert(connection);
         let connection = self.connections.get_mut(key)?;
         let token = key.to_token(source::CONNECTION);
@@ -109,10 +114,43 @@ impl EventLoop {
             self.connections.remove(key);
             return None;
         }
+        if in_memory {
+            self.memories.add(key);
+        }
         Some(key)
     }
 
-    pub(super) fn do_connection(&mut self, key: Key, readiness: Readiness) {
+    /// Something came, or there is room, in a shared memory that the loop has looked at.
+    pub(super) fn do_connection_in_memory(&mut self, key: Key) {
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let (readable, writable) = (
+            connection.socket.is_readable(),
+            !connection.outbox.is_empty(),
+        );
+        let token = key.to_token(source::CONNECTION);
+        let readiness = Readiness {
+            token,
+            readable,
+            writable,
+        };
+        self.do_connection(key, readiness);
+    }
+
+    /// Its bell was rung, if it is a shared memory's; else as the readiness says.
+    pub(super) fn heed_connection(&mut self, key: Key, readiness: Readiness) {
+        match self.connections.get_mut(key) {
+            Some(connection) if connection.socket.is_memory() => {
+                connection.socket.heed();
+                self.do_connection_in_memory(key);
+            }
+            Some(_) => self.do_connection(key, readiness),
+            None => {}
+        }
+    }
+
+    fn do_connection(&mut self, key: Key, readiness: Readiness) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
@@ -130,7 +168,7 @@ impl EventLoop {
         }
     }
 
-    fn finish_connecting(&mut self, key: Key) {
+    pub(super) fn finish_connecting(&mut self, key: Key) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };

@@ -27,6 +27,7 @@ mod connection;
 mod dispatch;
 mod inbox;
 mod listener;
+mod memory;
 mod stream;
 mod tasks;
 mod threads;
@@ -97,6 +98,7 @@ pub struct EventLoop {
     /// When something last happened: busy polling ends `busy_poll` later.
     active: Instant,
     phase: Phase,
+    memories: memory::Memories,
     /// A call's end was told in this turn.
     told: bool,
 }
@@ -152,6 +154,7 @@ impl EventLoop {
             busy_poll: Duration::ZERO,
             active: now,
             phase: Phase::Running,
+            memories: memory::Memories::new(),
             told: false,
         })
     }
@@ -193,6 +196,7 @@ impl EventLoop {
         let token = Token(u64::from(source::LISTENER) << 56 | self.listeners.len() as u64);
         self.epoll.add(socket.as_fd(), token, Interest::Read)?;
         self.busy_poll = self.busy_poll.max(options.busy_poll);
+        self.memories.window = options.patience;
         let tasks = tasks::tasks_of(service, Arc::clone(&self.shared), self.services.len());
         let kind_of = tasks.kind_of();
         // A listener and its service have the same number.
@@ -275,14 +279,16 @@ impl EventLoop {
             timeout
         };
         let ready = self.wait(timeout)?;
-        if ready > 0 {
+        if ready > 0 || self.memories.has_news() {
             self.active = self.now;
+            self.memories.happened();
         }
         for index in 0..ready {
             if let Some(readiness) = self.epoll.readiness(index) {
                 self.do_readiness(readiness);
             }
         }
+        self.do_memories();
         self.do_timers();
         self.flush_dirty();
         self.end_when_drained();
@@ -294,7 +300,13 @@ impl EventLoop {
         let polling =
             self.busy_poll > Duration::ZERO && self.now < after(self.active, self.busy_poll);
         self.arm()?;
-        let ready = if polling || !self.shared.fall_asleep() {
+        let ready = if !self.memories.is_empty() {
+            self.wait_with_memories(if polling {
+                Some(Duration::ZERO)
+            } else {
+                timeout
+            })
+        } else if polling || !self.shared.fall_asleep() {
             self.epoll.wait(Some(Duration::ZERO))
         } else {
             let ready = self.epoll.wait(timeout);
@@ -347,7 +359,7 @@ impl EventLoop {
             }
             _ => {
                 if let Some(key) = self.connections.find(readiness.token) {
-                    self.do_connection(key, readiness);
+                    self.heed_connection(key, readiness);
                 }
             }
         }
@@ -422,7 +434,10 @@ impl EventLoop {
             return;
         };
         let interest = connection.wanted_interest(limits.backlog);
-        if interest != connection.interest {
+        if interest != connection.interest && connection.socket.is_memory() {
+            // Its bell is always waited for; the memory itself is looked at for what is wanted.
+            connection.interest = interest;
+        } else if interest != connection.interest {
             connection.interest = interest;
             let token = key.to_token(source::CONNECTION);
             if let Err(error) = self
