@@ -5,7 +5,7 @@
 //!
 //! Both see only messages. Where a request goes and what carries it is a [`Target`]: a list of
 //! replicas, the one port of a sidecar, or a name that a mesh resolves. The code that sends is the
-//! same for all ([`gateway`]).
+//! same for all (`gateway`).
 //!
 //! ```text
 //!   gateway                                              replica
@@ -20,6 +20,7 @@
 
 mod clock;
 mod gateway;
+mod inline;
 mod pdu_session;
 mod report;
 mod sm_context;

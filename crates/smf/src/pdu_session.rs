@@ -2,10 +2,11 @@
 //! way. With `--next` it is a link of a chain instead: it asks the next one first.
 
 use crate::clock::now_ns;
+use crate::inline;
 use crate::report;
 use crate::sm_context::{CREATE, NAME, ONE_WAY, SENT, created_data, read_sent};
 use crate::target::{RoundRobin, Target, transport};
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 use corewire::{
     Body, Bytes, CallContext, Caller, Channel, ClientOptions, Code, Headers, Operation, Request,
@@ -76,7 +77,14 @@ impl PduSessionArgs {
                     let options = ClientOptions::default();
                     Channel::new(RoundRobin::new(addresses, protocol, &options, event_loop)?)
                 }
-                Target::Service(name) => bail!("{name}: no mesh is built into this program"),
+                Target::Fixed(addresses) => {
+                    let protocol = self.transport.as_deref();
+                    Channel::new(inline::fixed(addresses, protocol, event_loop)?)
+                }
+                Target::Service(name) => {
+                    let protocol = self.transport.as_deref();
+                    Channel::new(inline::named(name, protocol, event_loop)?)
+                }
             };
             service.chain(next);
         }

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How names of a mesh begin.
 const XDS: &str = "xds:///";
+/// How lists begin that go through the mesh's stages.
+const FIXED: &str = "fixed:";
 /// The transport's own setting, for when no option names one.
 const TRANSPORT: &str = "COREWIRE_TRANSPORT";
 
@@ -20,6 +22,8 @@ const TRANSPORT: &str = "COREWIRE_TRANSPORT";
 pub enum Target {
     /// Replicas at these addresses, in turn.
     Addresses(Vec<String>),
+    /// Replicas at these addresses, chosen by the mesh's stages without a control plane.
+    Fixed(Vec<String>),
     /// A service of this name; the mesh knows where.
     Service(String),
 }
@@ -27,7 +31,7 @@ pub enum Target {
 impl FromStr for Target {
     type Err = anyhow::Error;
 
-    /// Reads `HOST:PORT,HOST:PORT,...` or `xds:///SERVICE`.
+    /// Reads `HOST:PORT,HOST:PORT,...`, `fixed:HOST:PORT,...` or `xds:///SERVICE`.
     fn from_str(text: &str) -> anyhow::Result<Self> {
         if let Some(service) = text.strip_prefix(XDS) {
             if service.is_empty() {
@@ -35,11 +39,18 @@ impl FromStr for Target {
             }
             return Ok(Self::Service(service.to_owned()));
         }
-        let addresses: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+        let (list, is_fixed) = match text.strip_prefix(FIXED) {
+            Some(list) => (list, true),
+            None => (text, false),
+        };
+        let addresses: Vec<String> = list.split(',').map(|part| part.trim().to_owned()).collect();
         for address in &addresses {
             parse_address(address).with_context(|| format!("in the target {text:?}"))?;
         }
-        Ok(Self::Addresses(addresses))
+        Ok(match is_fixed {
+            true => Self::Fixed(addresses),
+            false => Self::Addresses(addresses),
+        })
     }
 }
 
@@ -116,7 +127,9 @@ mod tests {
         );
         let name: Target = "xds:///smf-pdu-session".parse().expect("a name");
         assert_eq!(name, Target::Service("smf-pdu-session".into()));
-        for wrong in ["", "xds:///", "127.0.0.1", "127.0.0.1:1,,"] {
+        let fixed: Target = "fixed:127.0.0.1:1".parse().expect("a list");
+        assert_eq!(fixed, Target::Fixed(vec!["127.0.0.1:1".into()]));
+        for wrong in ["", "fixed:", "xds:///", "127.0.0.1", "127.0.0.1:1,,"] {
             assert!(wrong.parse::<Target>().is_err(), "{wrong:?}");
         }
     }

@@ -18,6 +18,8 @@ pub(crate) enum Ends {
 pub(crate) enum Way {
     /// Nothing: the gateway has the list of replicas and takes them in turn.
     Direct,
+    /// The stages of the mesh inside the gateway, over the list of replicas; nobody is asked.
+    Stages,
     /// A mesh inside the gateway: it asks the control plane by name.
     Inline,
     /// Envoys on both sides of a hop, or on the client's side only; the number.
@@ -60,7 +62,7 @@ const fn peer(name: &'static str, kind: &'static str, way: Way, description: &'s
 }
 
 /// Every path, in the order in which they are shown.
-pub(crate) const PATHS: [Path; 15] = [
+pub(crate) const PATHS: [Path; 17] = [
     corewire(
         "direct-rest",
         "rest",
@@ -78,6 +80,18 @@ pub(crate) const PATHS: [Path; 15] = [
         "native",
         Way::Direct,
         "Corewire, native, no mesh",
+    ),
+    corewire(
+        "stages-rest",
+        "rest",
+        Way::Stages,
+        "Corewire, REST, the mesh's stages without a control plane",
+    ),
+    corewire(
+        "stages-native",
+        "native",
+        Way::Stages,
+        "Corewire, native, the mesh's stages without a control plane",
     ),
     corewire(
         "inline-rest",
@@ -167,7 +181,7 @@ impl Path {
     pub(crate) const fn envoys(&self) -> u32 {
         match self.way {
             Way::Envoys(envoys) => envoys,
-            Way::Direct | Way::Inline | Way::NotBuilt(_) => 0,
+            Way::Direct | Way::Stages | Way::Inline | Way::NotBuilt(_) => 0,
         }
     }
 
@@ -188,7 +202,7 @@ impl Path {
                 place: "choosing paths".to_owned(),
                 next: String::new(),
             }),
-            Way::Direct | Way::Inline | Way::Envoys(_) => None,
+            Way::Direct | Way::Stages | Way::Inline | Way::Envoys(_) => None,
         }
     }
 }

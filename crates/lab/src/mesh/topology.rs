@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   direct    gateway ───────────────────────────────────────▶ replicas
+//!   stages    gateway ─ stages ──────────────────────────────▶ replicas
 //!   inline    gateway ─ stages ──────────────────────────────▶ replicas      control ─ xDS ─▶ gateway
 //!   envoy-1   gateway ──▶ Envoy ─────────────────────────────▶ replicas      control ─ xDS ─▶ Envoy
 //!   envoy-2   gateway ──▶ Envoy ──▶ Envoy, a port a replica ─▶ replicas      control ─ xDS ─▶ both
@@ -153,7 +154,7 @@ impl Topology {
                 self.environment
                     .push((BOOTSTRAP, file.display().to_string()));
             }
-            Way::Direct | Way::NotBuilt(_) => {}
+            Way::Direct | Way::Stages | Way::NotBuilt(_) => {}
         }
         for (number, link) in chain.links.iter().enumerate().rev() {
             let mut arguments = words(&["nf", "smf-pdu-session", "--json"]);
@@ -294,6 +295,7 @@ impl Chain {
     fn target(&self, case: &Case, service: usize) -> String {
         match case.path.way {
             Way::Direct | Way::NotBuilt(_) => self.instances[service].join(","),
+            Way::Stages => format!("fixed:{}", self.instances[service].join(",")),
             Way::Inline => format!("xds:///{}", self.name(service)),
             Way::Envoys(_) => format!("127.0.0.1:{}", self.outbound[service]),
         }

@@ -7,10 +7,11 @@ mod measured;
 mod schedule;
 
 use crate::clock::now_ns;
+use crate::inline;
 use crate::report;
 use crate::sm_context::{CREATE, REQUEST_OCTETS, create_data};
 use crate::target::{RoundRobin, Target, transport};
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 use corewire::{Body, Caller, ClientOptions, EventLoop, LoopHandle, Request};
 use load::{Outcome, Pace, Plan};
@@ -27,7 +28,8 @@ const AGAIN: Duration = Duration::from_micros(500);
 /// Run an SMF gateway that sends SM-Context-Create requests and measures them
 #[derive(Debug, Args)]
 pub struct GatewayArgs {
-    /// The replicas: ADDRESS[,ADDRESS...], in turn; or xds:///SERVICE, as the mesh says
+    /// The replicas: ADDRESS[,ADDRESS...], in turn; fixed:ADDRESS[,ADDRESS...], through the stages of
+    /// the mesh but without a control plane; or xds:///SERVICE, as the control plane says
     #[arg(long, value_name = "TARGET")]
     target: Target,
     /// What carries requests: rest, grpc or native [default: that of COREWIRE_TRANSPORT, else
@@ -115,7 +117,17 @@ impl GatewayArgs {
                 let drive = self.drive(&replicas, &handle, connections, begun_ns, &stop);
                 event_loop.block_on(drive)?
             }
-            Target::Service(name) => bail!("{name}: no mesh is built into this program"),
+            Target::Fixed(addresses) => {
+                let channel = inline::fixed(addresses, self.transport.as_deref(), &handle)?;
+                let connections = addresses.len();
+                let drive = self.drive(&channel, &handle, connections, begun_ns, &stop);
+                event_loop.block_on(drive)?
+            }
+            Target::Service(name) => {
+                let channel = inline::named(name, self.transport.as_deref(), &handle)?;
+                let drive = self.drive(&channel, &handle, 1, begun_ns, &stop);
+                event_loop.block_on(drive)?
+            }
         }
     }
 

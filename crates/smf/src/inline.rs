@@ -1,0 +1,43 @@
+//! The inline mesh as the two halves use it: in their own process, on their own loop.
+
+use crate::target::transport;
+use anyhow::bail;
+use corewire::mesh::config::Snapshot;
+use corewire::mesh::{Mesh, MeshChannel, MeshOptions};
+use corewire::{LoopHandle, parse_address};
+
+/// What a fixed list of replicas is called.
+const SERVICE: &str = "smf-pdu-session";
+
+/// A channel through the mesh's stages to these replicas; no control plane is asked.
+pub(crate) fn fixed(
+    addresses: &[String],
+    protocol: Option<&str>,
+    event_loop: &LoopHandle,
+) -> anyhow::Result<MeshChannel> {
+    let options = options(protocol, event_loop)?;
+    let addresses = addresses
+        .iter()
+        .map(|address| parse_address(address))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mesh = Mesh::fixed(Snapshot::single(SERVICE, addresses), options)?;
+    Ok(mesh.channel(SERVICE))
+}
+
+/// A channel to the service of this name, as the control plane says.
+pub(crate) fn named(
+    service: &str,
+    _protocol: Option<&str>,
+    _event_loop: &LoopHandle,
+) -> anyhow::Result<MeshChannel> {
+    bail!("{service}: no control plane is asked yet")
+}
+
+fn options(protocol: Option<&str>, event_loop: &LoopHandle) -> anyhow::Result<MeshOptions> {
+    let mut options = MeshOptions::from_env()?.with_loop(event_loop.clone());
+    if let Some(name) = protocol {
+        // Refuses what is not built with its own words.
+        options = options.with_transport(transport(Some(name))?.name().parse()?);
+    }
+    Ok(options)
+}
