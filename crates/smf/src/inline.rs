@@ -1,8 +1,9 @@
 //! The inline mesh as the two halves use it: in their own process, on their own loop.
 
 use crate::target::transport;
-use anyhow::bail;
+use anyhow::Context as _;
 use corewire::mesh::config::Snapshot;
+use corewire::mesh::xds::{Client, ClientOptions};
 use corewire::mesh::{Mesh, MeshChannel, MeshOptions};
 use corewire::{LoopHandle, parse_address};
 
@@ -24,13 +25,17 @@ pub(crate) fn fixed(
     Ok(mesh.channel(SERVICE))
 }
 
-/// A channel to the service of this name, as the control plane says.
+/// A channel to the service of this name, as the control plane says that `GRPC_XDS_BOOTSTRAP` leads
+/// to.
 pub(crate) fn named(
     service: &str,
-    _protocol: Option<&str>,
-    _event_loop: &LoopHandle,
+    protocol: Option<&str>,
+    event_loop: &LoopHandle,
 ) -> anyhow::Result<MeshChannel> {
-    bail!("{service}: no control plane is asked yet")
+    let client = Client::from_env(ClientOptions::default())
+        .context("the inline mesh asks a control plane")?;
+    let mesh = Mesh::start(client, options(protocol, event_loop)?)?;
+    Ok(mesh.channel(service))
 }
 
 fn options(protocol: Option<&str>, event_loop: &LoopHandle) -> anyhow::Result<MeshOptions> {
