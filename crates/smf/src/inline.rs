@@ -2,7 +2,7 @@
 
 use crate::target::transport;
 use anyhow::Context as _;
-use corewire::mesh::config::Snapshot;
+use corewire::mesh::config::{Cluster, Endpoints, RouteConfig, Snapshot};
 use corewire::mesh::xds::{Client, ClientOptions};
 use corewire::mesh::{Mesh, MeshChannel, MeshOptions};
 use corewire::{LoopHandle, parse_address};
@@ -21,8 +21,13 @@ pub(crate) fn fixed(
         .iter()
         .map(|address| parse_address(address))
         .collect::<Result<Vec<_>, _>>()?;
-    let mesh = Mesh::fixed(Snapshot::single(SERVICE, addresses), options)?;
-    Ok(mesh.channel(SERVICE))
+    let mut snapshot = Snapshot::default();
+    snapshot.add_target(SERVICE, RouteConfig::to_cluster(SERVICE));
+    let mut cluster = Cluster::new(SERVICE);
+    // The gateway's own limit holds: a stall of the machine must show as latency.
+    cluster.circuit.max_requests = u32::MAX;
+    snapshot.add_cluster(cluster, Endpoints::at(addresses));
+    Ok(Mesh::fixed(snapshot, options)?.channel(SERVICE))
 }
 
 /// A channel to the service of this name, as the control plane says that `GRPC_XDS_BOOTSTRAP` leads

@@ -8,6 +8,11 @@ use serde_json::{Value, json};
 pub(super) const GATEWAY_NODE: &str = "gateway-sidecar";
 pub(super) const REPLICA_NODE: &str = "replica-sidecar";
 
+/// So many requests and connections that no circuit opens: a stall of the machine must show as
+/// latency on every path, not as refusals on those that count.
+const CIRCUIT: &str =
+    "circuit = { requests = 1000000, pending = 1000000, connections = 1000000, retries = 3 }";
+
 /// A service as the mesh sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Service {
@@ -52,7 +57,7 @@ impl Config {
             let endpoints: Vec<String> = service.endpoints.iter().map(quoted).collect();
             let _ = write!(
                 text,
-                "\n[[service]]\nname = {}\nbalance = \"round-robin\"\ntransport = {}\nendpoints = [{}]\n",
+                "\n[[service]]\nname = {}\nbalance = \"round-robin\"\ntransport = {}\n{CIRCUIT}\nendpoints = [{}]\n",
                 quoted(&service.name),
                 quoted(self.transport),
                 endpoints.join(", ")

@@ -144,9 +144,13 @@ impl Bench {
                 next: String::new(),
             })
         };
+        let own: Vec<Option<Duration>> = found
+            .iter()
+            .map(|result| result.client_cpu_ns.map(Duration::from_nanos))
+            .collect();
         let used = after
             .zip(before)
-            .map(|(after, before)| after.since(&before));
+            .map(|(after, before)| after.since(&before, &own));
         let used = used.ok_or_else(missing)?;
         let mut result = figures::merged(found).ok_or_else(missing)?;
         result.server_cpu_ns = Some(nanoseconds(used.cpu(Role::Replica)));

@@ -49,31 +49,35 @@ pub(super) struct Watched {
     pub(super) pid: u32,
 }
 
-/// CPU time of each watched process at one moment.
+/// CPU time and memory of each watched process at one moment.
 #[derive(Debug, Clone)]
-pub(super) struct Usage(Vec<(Watched, Duration)>);
+pub(super) struct Usage(Vec<(Watched, Duration, Option<u64>)>);
 
 impl Usage {
     pub(super) fn now(watched: &[Watched]) -> Self {
-        Self(watched.iter().map(|it| (*it, cpu_of(it.pid))).collect())
+        let of = |it: &Watched| (*it, cpu_of(it.pid), rss_of(it.pid));
+        Self(watched.iter().map(of).collect())
     }
 
-    /// What each has used since `before`.
-    pub(super) fn since(&self, before: &Self) -> Used {
-        Used(
-            self.0
-                .iter()
-                .map(|(watched, now)| {
-                    let then = before.0.iter().find(|(other, _)| other == watched);
-                    let used = now.saturating_sub(then.map_or(Duration::ZERO, |(_, cpu)| *cpu));
-                    One {
-                        watched: *watched,
-                        cpu: used,
-                        rss_bytes: rss_of(watched.pid),
-                    }
-                })
-                .collect(),
-        )
+    /// What each has used since `before`. A gateway that has printed its result may be gone: of
+    /// those, in their order, `gateways` is what they say themselves of their CPU time, and their
+    /// memory is that at the start of the window where there is none at its end.
+    pub(super) fn since(&self, before: &Self, gateways: &[Option<Duration>]) -> Used {
+        let mut own = gateways.iter();
+        let used = self.0.iter().map(|(watched, now, rss)| {
+            let then = before.0.iter().find(|(other, ..)| other == watched);
+            let seen = now.saturating_sub(then.map_or(Duration::ZERO, |(_, cpu, _)| *cpu));
+            let told = match watched.role {
+                Role::Gateway => own.next().copied().flatten(),
+                _ => None,
+            };
+            One {
+                watched: *watched,
+                cpu: told.unwrap_or(seen),
+                rss_bytes: rss.or(then.and_then(|(.., rss)| *rss)),
+            }
+        });
+        Used(used.collect())
     }
 }
 
@@ -187,7 +191,7 @@ mod tests {
         while begun.elapsed() < Duration::from_millis(20) {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
-        let used = Usage::now(&[me]).since(&before);
+        let used = Usage::now(&[me]).since(&before, &[]);
         assert!(used.cpu(Role::Gateway) > Duration::from_millis(1));
         assert_eq!(used.cpu(Role::Replica), Duration::ZERO);
         let mut extra = Map::new();
@@ -200,6 +204,21 @@ mod tests {
         );
         assert!(extra["processes"][0]["rss_bytes"].as_u64().expect("a size") > 100_000);
         assert_eq!(extra["role_rss_bytes"]["gateway"]["processes"], 1);
+    }
+
+    #[test]
+    fn a_gateway_that_is_gone_is_believed() {
+        let gone = Watched {
+            role: Role::Gateway,
+            pid: u32::MAX,
+        };
+        let before = Usage(vec![(gone, Duration::from_secs(1), Some(4096))]);
+        let told = Duration::from_millis(7);
+        let used = Usage::now(&[gone]).since(&before, &[Some(told)]);
+        assert_eq!(
+            (used.cpu(Role::Gateway), used.0[0].rss_bytes),
+            (told, Some(4096))
+        );
     }
 
     #[test]
