@@ -1,6 +1,7 @@
 //! The one program: `corewire`. It holds no logic; each subcommand is a crate of its own, added
 //! here by a line.
 
+mod mesh;
 mod nf;
 
 use std::process::ExitCode;
@@ -22,7 +23,8 @@ Examples:
   corewire lab run guti                      every adapter, six minutes, with a report
   corewire lab run rmr                       message routing over every transport, three minutes
   corewire nf guti                           the GUTI service: native, gRPC and REST on one port
-  corewire control --config FILE             the control plane: registry and xDS server")]
+  corewire control --config FILE             the control plane: registry and xDS server
+  corewire mesh bridge TARGET                REST, gRPC and native callers to a target of the mesh")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -34,6 +36,8 @@ enum Command {
     Lab(corewire_lab::LabArgs),
     /// Run the control plane: registry of network functions, xDS server
     Control(corewire_control::ControlArgs),
+    /// Run the inline mesh as a process: a gateway between protocols
+    Mesh(mesh::MeshArgs),
     /// Run a network function
     Nf(nf::NfArgs),
 }
@@ -50,6 +54,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Lab(args) => corewire_lab::run(args),
         Command::Control(args) => corewire_control::run(args),
+        Command::Mesh(args) => mesh::run(args),
         Command::Nf(args) => nf::run(args),
     }
 }

@@ -338,8 +338,7 @@ fn standing(entry: Option<&ClusterEntry>, route_transport: Option<Transport>) ->
         Resolution::Missing(why) => return Standing::Missing(Arc::clone(why)),
     };
     if cluster.tls.is_some() {
-        let why =
-            "the control plane demands TLS, which is not built yet; nothing is sent in clear text";
+        let why = "the control plane demands TLS, which the mesh does not speak as told yet; nothing is sent in clear text";
         return Standing::Refused(why.into());
     }
     if let Some(asked) = route_transport.or(cluster.transport)
