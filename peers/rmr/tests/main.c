@@ -23,7 +23,7 @@ static const struct {
 #undef TEST_ENTRY
 };
 
-// What a library is known not to do. `fails` tests run, and it is news when they pass.
+// What a library is known not to do. Such a test is not run: take away --as to see it.
 static const struct {
     const char *library;
     const char *test;
