@@ -1,14 +1,16 @@
 //! When what was accepted is written: at once while there is leisure, gathered while there is none.
 //!
-//! Pure: the time is an argument. A short burst is written message by message from credit; credit
-//! comes back only in pauses, so that a stream without pauses gathers whatever its length. What
-//! gathers is written by the sender itself when it is large or old enough, and by the flusher when
-//! no sender comes any more.
+//! Pure: the time is an argument. Leisure is a matter of the sending thread, whatever the number of
+//! peers it sends to: time that it does not spend here earns credit, and a write at once costs some.
+//! So a short burst is written message by message, and a stream without pauses gathers whatever its
+//! length. What gathers is written by the sender itself when it is large, or old and the last write
+//! is as long ago as it took: writing to many peers in turn never takes more than half of the time.
+//! What is left when no sender comes any more is the flusher's.
 
 use std::time::{Duration, Instant};
 
-/// A pause as long as this earns one more immediate write: about what a write costs.
-const PAUSE: Duration = Duration::from_micros(8);
+/// Time between two calls that earns one write at once: about what it costs.
+const PAUSE: Duration = Duration::from_micros(4);
 /// How many messages of a burst are written one by one.
 const MOST_CREDIT: u32 = 8;
 /// As many octets as this are written, however young: enough that the call's own cost vanishes.
@@ -25,45 +27,83 @@ pub(crate) enum Advice {
     Gather,
 }
 
-/// The recent past of one connection's senders.
+/// The recent past of one sending thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    credit: u32,
+    /// When it last came back from sending.
+    left: Option<Instant>,
+    /// Until when it has written enough.
+    rests: Option<Instant>,
+}
+
+impl Pace {
+    /// Of a thread that has not sent.
+    pub(crate) const fn new() -> Self {
+        Self {
+            credit: MOST_CREDIT,
+            left: None,
+            rests: None,
+        }
+    }
+
+    /// It comes to send, at `now`.
+    fn arrive(&mut self, now: Instant) {
+        let pause = match self.left {
+            Some(left) => now.saturating_duration_since(left),
+            None => Duration::MAX,
+        };
+        if pause >= PAUSE {
+            let earned = (pause.as_nanos() / PAUSE.as_nanos()).min(u128::from(MOST_CREDIT));
+            self.credit = (self.credit + earned as u32).min(MOST_CREDIT);
+        }
+    }
+
+    fn spend(&mut self) -> bool {
+        let can = self.credit > 0;
+        self.credit -= u32::from(can);
+        can
+    }
+
+    fn is_rested(&self, now: Instant) -> bool {
+        self.rests.is_none_or(|rests| now >= rests)
+    }
+
+    /// It goes, having written nothing since it came at `now`.
+    pub(crate) fn gathered(&mut self, now: Instant) {
+        self.left = Some(now);
+    }
+
+    /// It goes, having written from `begin` to `end`.
+    pub(crate) fn wrote(&mut self, begin: Instant, end: Instant) {
+        self.left = Some(end);
+        self.rests = end.checked_add(end.saturating_duration_since(begin));
+    }
+}
+
+/// What waits for one peer.
 #[derive(Debug)]
 pub(crate) struct FlushPolicy {
-    credit: u32,
-    last: Option<Instant>,
-    /// When the oldest of what waits was accepted.
+    /// When the oldest of it was accepted.
     oldest: Option<Instant>,
 }
 
 impl FlushPolicy {
-    /// Of a connection that has not been used.
+    /// Nothing waits.
     pub(crate) fn new() -> Self {
-        Self {
-            credit: MOST_CREDIT,
-            last: None,
-            oldest: None,
-        }
+        Self { oldest: None }
     }
 
     /// A message is there at `now`; with it, `waiting` octets are to be written.
-    pub(crate) fn accepted(&mut self, now: Instant, waiting: usize) -> Advice {
-        let pause = match self.last.replace(now) {
-            Some(last) => now.saturating_duration_since(last),
-            None => Duration::MAX,
-        };
-        if pause >= PAUSE {
-            let earned = pause.as_nanos() / PAUSE.as_nanos();
-            let earned = earned.min(u128::from(MOST_CREDIT)) as u32;
-            self.credit = (self.credit + earned).min(MOST_CREDIT);
-        }
+    pub(crate) fn accepted(&mut self, pace: &mut Pace, now: Instant, waiting: usize) -> Advice {
+        pace.arrive(now);
         let oldest = *self.oldest.get_or_insert(now);
-        if self.credit > 0 {
-            self.credit -= 1;
-            return Advice::Write;
+        let is_old = now.saturating_duration_since(oldest) >= OLD;
+        if waiting >= LARGE || pace.spend() || is_old && pace.is_rested(now) {
+            Advice::Write
+        } else {
+            Advice::Gather
         }
-        if waiting >= LARGE || now.saturating_duration_since(oldest) >= OLD {
-            return Advice::Write;
-        }
-        Advice::Gather
     }
 
     /// Everything has been written.
@@ -81,53 +121,76 @@ impl FlushPolicy {
 mod tests {
     use super::*;
 
-    /// How many of `count` messages, one each `gap`, are written at once.
-    fn written(count: u32, gap: Duration, octets: usize) -> u32 {
-        let mut policy = FlushPolicy::new();
-        let mut now = Instant::now();
-        let (mut writes, mut waiting) = (0, 0);
-        for _ in 0..count {
+    /// What sending and writing cost in these tests.
+    const CALL: Duration = Duration::from_nanos(250);
+    const WRITE: Duration = Duration::from_micros(3);
+
+    /// How many of `count` messages are written at once, and how long all take, when there is
+    /// `gap` between two calls and they go to `peers` in turn.
+    fn written(count: usize, gap: Duration, octets: usize, peers: usize) -> (u32, Duration) {
+        let mut pace = Pace::new();
+        let mut policies: Vec<_> = (0..peers).map(|_| (FlushPolicy::new(), 0)).collect();
+        let begin = Instant::now();
+        let (mut now, mut writes) = (begin, 0);
+        for message in 0..count {
             now += gap;
-            waiting += octets;
-            if policy.accepted(now, waiting) == Advice::Write {
+            let (policy, waiting) = &mut policies[message % peers];
+            *waiting += octets;
+            if policy.accepted(&mut pace, now, *waiting) == Advice::Write {
                 policy.written();
                 writes += 1;
-                waiting = 0;
+                *waiting = 0;
+                pace.wrote(now, now + CALL + WRITE);
+                now += CALL + WRITE;
+            } else {
+                pace.gathered(now + CALL);
+                now += CALL;
             }
         }
-        writes
+        (writes, now - begin)
     }
 
     #[test]
     fn with_leisure_every_message_is_written_at_once() {
-        assert_eq!(written(1000, Duration::from_micros(100), 1300), 1000);
-        assert_eq!(written(1000, PAUSE, 1300), 1000);
+        assert_eq!(written(1000, Duration::from_micros(100), 1300, 1).0, 1000);
+        assert_eq!(written(1000, PAUSE, 1300, 1).0, 1000);
+        assert_eq!(written(1000, PAUSE, 1300, 8).0, 1000);
     }
 
     #[test]
     fn a_stream_gathers_up_to_its_size_or_age() {
-        let gap = Duration::from_nanos(300);
-        let writes = written(10_000, gap, 1300);
+        let (writes, _) = written(10_000, Duration::ZERO, 1300, 1);
         // By size each 50 messages.
         assert!((150..300).contains(&writes), "{writes}");
-        // By age each 84 messages.
-        let writes = written(10_000, gap, 20);
-        assert!((100..200).contains(&writes), "{writes}");
+        let (writes, _) = written(10_000, Duration::ZERO, 20, 1);
+        // By age each 100 messages.
+        assert!((80..200).contains(&writes), "{writes}");
+    }
+
+    /// Each peer's own pauses must not pass for leisure: they are the others' writes.
+    #[test]
+    fn many_peers_do_not_make_a_stream_slow() {
+        let (_, one) = written(100_000, Duration::ZERO, 1300, 1);
+        for peers in [2, 4, 8, 32, 200] {
+            let (_, many) = written(100_000, Duration::ZERO, 1300, peers);
+            assert!(many < 3 * one, "{peers} peers: {many:?}, one: {one:?}");
+        }
     }
 
     #[test]
     fn a_short_burst_is_written_message_by_message() {
-        assert_eq!(written(MOST_CREDIT, Duration::ZERO, 1300), MOST_CREDIT);
-        assert_eq!(written(MOST_CREDIT + 5, Duration::ZERO, 1300), MOST_CREDIT);
+        let most = MOST_CREDIT as usize;
+        assert_eq!(written(most, Duration::ZERO, 1300, 1).0, MOST_CREDIT);
+        assert_eq!(written(most + 3, Duration::ZERO, 1300, 1).0, MOST_CREDIT);
     }
 
     #[test]
     fn the_age_is_that_of_the_oldest() {
-        let mut policy = FlushPolicy::new();
+        let (mut pace, mut policy) = (Pace::new(), FlushPolicy::new());
         let start = Instant::now();
         assert_eq!(policy.age(start), None);
-        policy.accepted(start, 1);
-        policy.accepted(start + PAUSE, 1);
+        policy.accepted(&mut pace, start, 1);
+        policy.accepted(&mut pace, start + PAUSE, 1);
         assert_eq!(policy.age(start + OLD), Some(OLD));
         policy.written();
         assert_eq!(policy.age(start + OLD), None);

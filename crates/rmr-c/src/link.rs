@@ -3,7 +3,7 @@
 //! A link to an endpoint lives as long as its context and connects when there is something to
 //! send; one that belongs to a connection which a peer made lives as long as that.
 
-use crate::flush::{Advice, FlushPolicy};
+use crate::flush::{Advice, FlushPolicy, Pace};
 use crate::log::say;
 use crate::message::Message;
 use crate::native::outgoing::NativeSender;
@@ -15,6 +15,7 @@ use crate::surroundings::Surroundings;
 use corewire_rmr::{DropKind, EndpointCounters, EndpointId, Endpoints};
 use corewire_sys::{Address, Socket};
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::net::ToSocketAddrs;
 use std::ops::Deref;
@@ -35,8 +36,16 @@ const LARGE_FRAME: usize = 32 * 1024;
 /// A sender that waits for room looks at least as often.
 const ROOM_WAIT: Duration = Duration::from_millis(1);
 
+/// Nothing that could be written waits longer, however busy its sender is.
+const LONGEST_WAIT: Duration = Duration::from_micros(250);
+
 /// What a sender is told when there is no connection and none can be made.
 const UNREACHABLE: Refused = Refused::new(state::NO_ENDPOINT, libc::ENXIO);
+
+thread_local! {
+    /// Whether this thread sends with leisure, whoever it sends to.
+    static PACE: Cell<Pace> = const { Cell::new(Pace::new()) };
+}
 
 /// How long a send waits for a peer that does not read.
 #[derive(Clone, Copy, Debug)]
@@ -255,7 +264,9 @@ impl Link {
             self.make_room(out, length, patience)?;
             now = Instant::now();
         }
-        let mut advice = out.policy.accepted(now, out.waiting.waiting() + length);
+        let mut pace = PACE.get();
+        let waiting = out.waiting.waiting() + length;
+        let mut advice = out.policy.accepted(&mut pace, now, waiting);
         if length >= LARGE_FRAME {
             advice = Advice::Write;
             // Perhaps all that waits goes: then the frame need not be copied.
@@ -270,9 +281,15 @@ impl Link {
         } else {
             out.waiting.push(frame, 0);
         }
-        if advice == Advice::Write && !out.waiting.is_empty() {
-            self.flush(out, 1)?;
+        if advice == Advice::Write {
+            if !out.waiting.is_empty() {
+                self.flush(out, 1)?;
+            }
+            pace.wrote(now, Instant::now());
+        } else {
+            pace.gathered(now);
         }
+        PACE.set(pace);
         if out.waiting.is_empty() {
             out.policy.written();
         } else {
@@ -440,11 +457,10 @@ impl Link {
             out.armed = false;
             return Tended::Idle;
         }
-        if out
-            .policy
-            .age(Instant::now())
-            .is_some_and(|age| age < linger)
-        {
+        // Its sender is at work, and writes when it is time.
+        let now = Instant::now();
+        let age = out.policy.age(now).unwrap_or_default();
+        if now.saturating_duration_since(out.used) < linger && age < LONGEST_WAIT {
             return Tended::Young;
         }
         let flushed = self.flush(out, 0);
