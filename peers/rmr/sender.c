@@ -204,7 +204,7 @@ static void *work(void *argument) {
     worker->measure_ns += woken_late;
     worker->end_ns += woken_late;
     const int64_t window = worker->end_ns - worker->measure_ns;
-    const int64_t give_up = worker->end_ns + (paced ? later(window, LATE_NS) : 0);
+    int64_t give_up = paced ? worker->end_ns + later(window, LATE_NS) : INT64_MAX;
     for (;; ++turn) {
         int64_t due = 0;
         int64_t now = 0;
@@ -214,6 +214,11 @@ static void *work(void *argument) {
             now = wait_for(worker, due, due >= worker->measure_ns);
         } else {
             due = now = now_ns();
+        }
+        if (!paced && give_up == INT64_MAX && now >= worker->measure_ns) {
+            // Without a schedule the window begins with its first message.
+            worker->measure_ns = now;
+            give_up = now + window;
         }
         if (now >= give_up || worker->measured.attempted >= most ||
             atomic_load_explicit(&worker->attendant->asked_to_end, memory_order_relaxed)) {

@@ -16,7 +16,7 @@ tally='"attempted":2,"ok":2,"retries":0,"retried":0,"lost_buffers":0,"unanswered
 
 if [ "$role" = receiver ]; then
     if [ "$case" = cannot-listen ]; then
-        echo "no such transport" >&2
+        echo "1795 22/RMR [CRIT] no such transport" >&2
         exit 1
     fi
     echo "a library says hello on standard output"

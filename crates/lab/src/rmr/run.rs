@@ -71,7 +71,11 @@ impl Bench {
         match await_event(&receiver, Instant::now() + TO_PROBE, "getting ready", None) {
             Ok(Event::Ready { .. }) => Ok(()),
             Ok(_) => Err(unexpected(&receiver, "getting ready")),
-            Err(NoResult::Failed(failure)) => Err(failure),
+            Err(NoResult::Failed(failure)) => Err(Failure {
+                what: own_words(&receiver.last_words()).unwrap_or(failure.what),
+                place: failure.place,
+                next: failure.next,
+            }),
             Err(NoResult::Stopped) => Ok(()),
         }
     }
@@ -495,6 +499,13 @@ fn with_words(process: &Process, place: &str) -> String {
     }
 }
 
+/// What a library calls critical: `... [CRIT] text`, without what the log puts in front.
+fn own_words(words: &str) -> Option<String> {
+    const CRITICAL: &str = "[CRIT] ";
+    let line = words.split(" | ").find(|line| line.contains(CRITICAL))?;
+    line.split(CRITICAL).nth(1).map(str::to_owned)
+}
+
 fn ended(process: &Process, phase: &str) -> Failure {
     let ending = process.wait(Duration::from_secs(1)).map_or_else(
         || "closed its output".to_owned(),
@@ -532,5 +543,17 @@ fn no_room(error: &std::io::Error) -> Failure {
         what: error.to_string(),
         place: "preparing a run".to_owned(),
         next: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_librarys_reason_is_found_among_its_words() {
+        let words = "1795 22/RMR [INFO] hello | 1795 22/RMR [CRIT] no such transport | bye";
+        assert_eq!(own_words(words).as_deref(), Some("no such transport"));
+        assert_eq!(own_words("nothing to say"), None);
     }
 }

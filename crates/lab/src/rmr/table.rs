@@ -1,5 +1,6 @@
 //! What the processes of one run find out about each other: ports and route tables.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -12,20 +13,41 @@ pub(super) const FIRST_TYPE: u32 = 1000;
 /// nobody listens there.
 const PORTS: std::ops::Range<u16> = 20_001..32_000;
 
-/// A port that nobody listens on at this moment. RMR takes a number and cannot tell which one it
-/// got instead. Only odd ones, and none twice in a row.
+/// A port that nobody uses at this moment, not even a connection that has just been closed: not every
+/// library asks to be let over those. RMR takes a number and cannot tell which one it got instead.
+/// Only odd ones, and none twice in a row.
 pub(super) fn free_port() -> io::Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let span = (PORTS.end - PORTS.start) / 2;
     let start = (std::process::id() % u32::from(span)) as u16;
+    let used = ports_in_use();
     for _ in 0..span {
         let step = NEXT.fetch_add(1, Ordering::Relaxed);
         let port = PORTS.start + (start.wrapping_add(step) % span) * 2;
-        if TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
+        if !used.contains(&port) && TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
             return Ok(port);
         }
     }
     Err(io::Error::other("no port is free from 20001 to 31999"))
+}
+
+/// The local ports of every TCP socket, closing ones too.
+fn ports_in_use() -> BTreeSet<u16> {
+    ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .flat_map(|file| local_ports(&std::fs::read_to_string(file).unwrap_or_default()))
+        .collect()
+}
+
+/// `sl local_address rem_address st ...`, addresses and ports in hexadecimal: proc(5).
+fn local_ports(text: &str) -> Vec<u16> {
+    text.lines()
+        .skip(1)
+        .filter_map(|line| {
+            let (_, port) = line.split_ascii_whitespace().nth(1)?.rsplit_once(':')?;
+            u16::from_str_radix(port, 16).ok()
+        })
+        .collect()
 }
 
 /// The text of a table: `routes` message types, each to one of `endpoints` in turn.
@@ -86,6 +108,17 @@ mod tests {
         assert_ne!(first, second);
         assert!(first % 2 == 1 && second % 2 == 1);
         assert!(PORTS.contains(&first) && PORTS.contains(&second));
+    }
+
+    #[test]
+    fn ports_of_closing_connections_count_too() {
+        let text = "  sl  local_address rem_address   st tx_queue\n\
+                    \x20  0: 0100007F:4E21 00000000:0000 0A 00000000:00000000\n\
+                    \x20  1: 0100007F:4E23 0100007F:9C40 06 00000000:00000000\n";
+        assert_eq!(local_ports(text), [20_001, 20_003]);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        assert!(ports_in_use().contains(&port));
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn row(subject: &str, runs: &[&Record], rated: bool) -> (f64, String) {
             .iter()
             .rev()
             .find_map(|run| run.error.as_ref())
-            .map_or_else(|| "stopped".to_owned(), ToString::to_string);
+            .map_or_else(|| "stopped".to_owned(), |failure| failure.what.clone());
         return (f64::INFINITY, format!("{subject:<14}    -  {why}\n"));
     };
     let show = |value: Option<f64>, digits: usize| {

@@ -229,7 +229,15 @@ fn lines(
     (position_title, position): (&str, impl Fn(&Condition) -> (f64, String)),
     caption: &str,
 ) -> Option<Figure> {
-    let keys = keys_of(runs, conditions);
+    // A single point is no curve; where nobody has more, points are all there is.
+    let points = |key: &Key| {
+        let measured = |condition: &&Condition| runs.state(condition, &key.name) == State::Measured;
+        conditions.iter().filter(measured).count()
+    };
+    let mut keys = keys_of(runs, conditions);
+    if keys.iter().any(|key| points(key) > 1) {
+        keys.retain(|key| points(key) > 1);
+    }
     if keys.is_empty() {
         return None;
     }
