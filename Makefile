@@ -84,8 +84,9 @@ test-rust: setup ## Run the tests of the Rust workspace and of the C headers
 	$(STEP) "Rust tests" cargo test --workspace --locked
 	$(STEP) "headers by themselves" scripts/check-headers
 
-test-peers: peers ## Run the tests of the C++ peers
+test-peers: peers ## Run the tests of the C++ peers, and of the control plane with Envoy and gRPC
 	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error -j 4'
+	$(STEP) "control plane with Envoy and gRPC" cargo test -p corewire-control --test outside --locked -- --ignored
 
 test-lab: build peers ## Run every adapter, path and transport for a moment through the lab, as a user would
 	$(STEP) "every adapter in the lab" $(COREWIRE) lab run guti --profile smoke --out $(TARGET)/smoke-$(NOW)

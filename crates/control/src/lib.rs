@@ -32,6 +32,8 @@ mod codec;
 mod command;
 pub mod config;
 mod control;
+#[doc(hidden)]
+pub mod fuzzing;
 mod generated;
 mod hub;
 mod log;

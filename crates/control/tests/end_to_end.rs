@@ -269,18 +269,25 @@ fn many_updates_are_few_pushes_and_the_last_state_arrives() {
     }
     ads.ack(&["smf"], &response);
 
+    // A thousand in a second, and one that leaves at the end.
     let begun = Instant::now();
     let updates = 1000;
-    for n in 0..updates {
-        let mut changed = register("smf", &format!("i-{n}"), 10_000 + n);
-        changed.weight = 2;
-        let _: RegisterResponse = call(&client, REGISTER, &changed).unwrap();
-    }
-    let leave = LeaveRequest {
-        instance_id: "i-9999".into(),
-    };
-    let _: LeaveResponse = call(&client, LEAVE, &leave).unwrap();
-    let took = begun.elapsed();
+    let changes = std::thread::spawn(move || {
+        for n in 0..updates {
+            let due = begun + Duration::from_millis(u64::from(n));
+            while Instant::now() < due {
+                std::thread::yield_now();
+            }
+            let mut changed = register("smf", &format!("i-{n}"), 10_000 + n);
+            changed.weight = 2;
+            let _: RegisterResponse = call(&client, REGISTER, &changed).unwrap();
+        }
+        let leave = LeaveRequest {
+            instance_id: "i-9999".into(),
+        };
+        let _: LeaveResponse = call(&client, LEAVE, &leave).unwrap();
+        begun.elapsed()
+    });
     let mut pushes = 1;
     response = ads.hear();
     while endpoints(&response) != 10_000 {
@@ -288,6 +295,7 @@ fn many_updates_are_few_pushes_and_the_last_state_arrives() {
         response = ads.hear();
         pushes += 1;
     }
+    let took = changes.join().unwrap();
     println!("{updates} updates in {took:?}: {pushes} pushes");
     // One for each interval, the one at once, and the last.
     let most = took.as_millis() / 50 + 3;
