@@ -28,6 +28,8 @@ constexpr std::chrono::milliseconds kIdleLook{100};
 constexpr std::chrono::seconds kCloseTime{1};
 constexpr std::chrono::seconds kTableReload{1};
 constexpr std::size_t kDefaultPayload = 1024;
+/// Microseconds that a send waits for a peer that takes nothing, for each of its loops.
+constexpr std::int64_t kPatience = 50000;
 
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
@@ -74,6 +76,11 @@ std::vector<std::string> interface_addresses() {
     return found;
 }
 
+/// RMR's unit is a thousand tries of a microsecond and what the kernel adds, 0 a tenth of it.
+std::int64_t patience_of(int loops) noexcept {
+    return loops <= 0 ? kPatience / 10 : loops * kPatience;
+}
+
 bool is_any(const std::string& address) {
     return address.empty() || address == "0.0.0.0" || address == "[::]";
 }
@@ -88,6 +95,7 @@ void fail(rmr_mbuf_t& message, int state, int error) {
 
 Context::Context(const std::string& port_text, int payload, bool name_only)
     : payload_(payload > 0 ? static_cast<std::size_t>(payload) : kDefaultPayload),
+      patience_us_(kPatience),
       buffer_hint_(environment("RMR_GRPC_BUFFER_HINT") == "1"),
       stamp_(environment("RMR_RX_TIME") == "1") {
     // Debian's abseil looks for lock-order cycles at each mutex: 6-13 % of gRPC's rate.
@@ -201,8 +209,7 @@ MessagePtr Context::make_message(int payload, std::optional<std::size_t> trace) 
         trace.value_or(trace_size_), source_);
 }
 
-/// RMR's unit is a thousand tries, about a millisecond.
-void Context::set_patience(int loops) { patience_us_ = loops <= 0 ? 100 : loops * 1000LL; }
+void Context::set_patience(int loops) { patience_us_ = patience_of(loops); }
 
 Endpoint::Outcome Context::send_once(rmr_mbuf_t& message, Endpoint& endpoint,
                                      std::chrono::microseconds patience) {
@@ -264,8 +271,7 @@ void Context::send(rmr_mbuf_t& message, std::optional<int> loops) {
     if (unsigned char* id = call_id(message)) {
         *id = 0;  // it must not look like the answer to a call
     }
-    const std::int64_t patience =
-        loops && *loops >= 0 ? std::max<std::int64_t>(100, *loops * 1000LL) : patience_us_.load();
+    const std::int64_t patience = loops && *loops >= 0 ? patience_of(*loops) : patience_us_.load();
     route(message, std::chrono::microseconds(patience));
 }
 

@@ -85,7 +85,7 @@ class Context final : public Surroundings {
     std::set<std::string, std::less<>> our_names_;
     const std::size_t payload_;
     std::atomic<std::size_t> trace_size_{0};
-    std::atomic<std::int64_t> patience_us_{1000};
+    std::atomic<std::int64_t> patience_us_;
     const bool buffer_hint_;
     const bool stamp_;
 

@@ -95,16 +95,15 @@ static int reserve(int port) {
 }
 
 int free_port(void) {
-    // Below what the system gives out by itself, so that no connection takes it in between. Odd: a
-    // connection to an even port of one's own may meet itself.
+    // Nor has a connection of another test just ended on it: not every library can listen there
+    // then. Below what the system gives out by itself, so that no connection takes it in between.
+    // Odd: a connection to an even port of one's own may meet itself.
     static int next;
     if (next == 0) next = 20001 + (getpid() * 64) % 12000 / 2 * 2;
     for (int tries = 0; tries < 6000; ++tries) {
         const int port = next;
         next = next + 2 > 32700 ? 20001 : next + 2;
         const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
-        const int on = 1;
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
         const int free = bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0;
         close(descriptor);
