@@ -27,6 +27,8 @@
 //! # Ok::<(), corewire_control::StartFault>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod catalog;
 mod codec;
 mod command;
