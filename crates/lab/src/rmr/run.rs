@@ -71,10 +71,13 @@ impl Bench {
         match await_event(&receiver, Instant::now() + TO_PROBE, "getting ready", None) {
             Ok(Event::Ready { .. }) => Ok(()),
             Ok(_) => Err(unexpected(&receiver, "getting ready")),
-            Err(NoResult::Failed(failure)) => Err(Failure {
-                what: own_words(&receiver.last_words()).unwrap_or(failure.what),
-                place: failure.place,
-                next: failure.next,
+            Err(NoResult::Failed(failure)) => Err(match own_words(&receiver.last_words()) {
+                Some(what) => Failure {
+                    what,
+                    place: format!("{}, getting ready", receiver.name()),
+                    next: failure.next,
+                },
+                None => failure,
             }),
             Err(NoResult::Stopped) => Ok(()),
         }
