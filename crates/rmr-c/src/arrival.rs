@@ -3,10 +3,11 @@
 
 use crate::message::Message;
 use crate::native::incoming::NativeReceiver;
-use crate::native::record::Record;
+use crate::native::record;
 use bytes::BytesMut;
 use corewire_sys::Socket;
 use corewire_wire::native::MAGIC;
+use corewire_wire::rmr::record::Record;
 use corewire_wire::rmr::si95::{Decoder, Next, TRANSPORT_OCTETS};
 use corewire_wire::rmr::{Header, HeaderFault, flags};
 use std::{fmt, io};
@@ -51,7 +52,7 @@ impl<'a> Incoming<'a> {
         match self {
             Self::Si95(header) if header.flags() & flags::CALL != 0 => None,
             Self::Si95(header) => Some(header.call_id()).filter(|call_id| *call_id != 0),
-            Self::Native(record) => record.reply_to(),
+            Self::Native(record) => record::reply_to(record),
         }
     }
 
@@ -59,7 +60,7 @@ impl<'a> Incoming<'a> {
     pub(crate) fn xaction(&self) -> &[u8; 32] {
         match self {
             Self::Si95(header) => header.xaction(),
-            Self::Native(record) => record.xaction(),
+            Self::Native(record) => record.xaction,
         }
     }
 
@@ -67,7 +68,7 @@ impl<'a> Incoming<'a> {
     pub(crate) fn room(&self) -> usize {
         match self {
             Self::Si95(header) => TRANSPORT_OCTETS + header.layout().total(),
-            Self::Native(record) => record.room(),
+            Self::Native(record) => record::room(record),
         }
     }
 
@@ -75,7 +76,7 @@ impl<'a> Incoming<'a> {
     pub(crate) fn fill(&self, message: &mut Message, standard: usize) -> bool {
         match self {
             Self::Si95(header) => message.take_in(header, standard),
-            Self::Native(record) => record.fill(message, standard),
+            Self::Native(record) => record::fill(record, message, standard),
         }
     }
 }
@@ -172,12 +173,12 @@ impl Framing {
     fn step_native(native: &mut NativeReceiver, kept: usize) -> Step<'_> {
         let wants = native.wants();
         match native.next() {
-            Some(Ok((record, end))) => Step::Message {
+            Ok(Some((record, end))) => Step::Message {
                 consumed: end,
                 message: Incoming::Native(record),
             },
-            Some(Err(fault)) => Step::Lost(Box::new(fault)),
-            None => Step::Need(kept + wants),
+            Err(fault) => Step::Lost(Box::new(fault)),
+            Ok(None) => Step::Need(kept + wants),
         }
     }
 

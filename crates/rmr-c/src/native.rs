@@ -11,9 +11,10 @@ pub(crate) mod record;
 
 use corewire_message::Operation;
 use corewire_wire::native::Config;
+use corewire_wire::rmr;
 
 /// What events with records are about.
-pub(crate) const OPERATION: Operation = Operation::from_static("corewire.rmr.v1.Router/Deliver");
+pub(crate) const OPERATION: Operation = Operation::from_static(rmr::record::OPERATION);
 
 /// Octets of records that a sender may have in one event: a batch, or one message of any length.
 const BATCH_ROOM: usize = 1 << 20;

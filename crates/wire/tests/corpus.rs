@@ -6,6 +6,8 @@ mod headers_block;
 mod native_frames;
 #[path = "../../../fuzz/src/rmr_messages.rs"]
 mod rmr_messages;
+#[path = "../../../fuzz/src/rmr_records.rs"]
+mod rmr_records;
 
 use std::fs;
 use std::path::Path;
@@ -40,4 +42,9 @@ fn headers_block() {
 #[test]
 fn rmr_messages() {
     replay("rmr_messages", rmr_messages::run);
+}
+
+#[test]
+fn rmr_records() {
+    replay("rmr_records", rmr_records::run);
 }

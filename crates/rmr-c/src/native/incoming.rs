@@ -1,11 +1,11 @@
 //! The receiver's end of a native connection.
 
-use super::record::{self, LastSource, Record};
 use super::{OPERATION, config};
 use bytes::{Bytes, BytesMut};
 use corewire_message::{CallKind, Code, Response, Status};
 use corewire_sys::Socket;
 use corewire_wire::native::Connection;
+use corewire_wire::rmr::record::{Record, RecordFault, RecordReader};
 use corewire_wire::{Core, Input, Outbox, Output};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -17,8 +17,8 @@ pub(crate) struct NativeReceiver {
     core: Connection,
     outbox: Outbox,
     batches: VecDeque<Bytes>,
-    at: usize,
-    last: LastSource,
+    /// Where in the first of them we are.
+    reader: RecordReader,
 }
 
 impl NativeReceiver {
@@ -29,8 +29,7 @@ impl NativeReceiver {
             core: Connection::server(config(most_octets), Arc::new(kind), Instant::now()),
             outbox: Outbox::new(),
             batches: VecDeque::new(),
-            at: 0,
-            last: LastSource::default(),
+            reader: RecordReader::default(),
         }
     }
 
@@ -72,28 +71,23 @@ impl NativeReceiver {
         }
     }
 
-    /// The next record; `None` when more must be read.
-    pub(crate) fn next(&mut self) -> Option<Result<(Record<'_>, usize), record::Fault>> {
-        while self
-            .batches
-            .front()
-            .is_some_and(|batch| self.at >= batch.len())
+    /// The next record and where it ends; `None` when more must be read.
+    pub(crate) fn next(&mut self) -> Result<Option<(Record<'_>, usize)>, RecordFault> {
+        while let Some(batch) = self.batches.front()
+            && self.reader.is_done(batch)
         {
-            self.next_batch();
+            self.batches.pop_front();
+            self.reader = RecordReader::default();
         }
-        let batch = self.batches.front()?;
-        Some(record::read(batch, self.at, &mut self.last))
+        match self.batches.front() {
+            Some(batch) => self.reader.peek(batch),
+            None => Ok(None),
+        }
     }
 
     /// The record that ends there is dealt with.
     pub(crate) fn advance(&mut self, end: usize) {
-        self.at = end;
-    }
-
-    fn next_batch(&mut self) {
-        self.batches.pop_front();
-        self.at = 0;
-        self.last = LastSource::default();
+        self.reader.advance(end);
     }
 
     /// Octets that are to come for the frame that has begun.

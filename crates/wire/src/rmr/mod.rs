@@ -7,6 +7,7 @@
 //! not. Which messages go where is `corewire-rmr`'s.
 
 mod header;
+pub mod record;
 pub mod si95;
 pub mod table;
 pub mod table_message;
