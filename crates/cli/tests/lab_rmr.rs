@@ -116,7 +116,7 @@ fn whatever_fails_is_a_record_with_its_reason_and_the_series_goes_on() {
         ),
         ("rubbish", "a line of rmr-sender is not understood", "many"),
         ("hangs", "rmr-sender said nothing", ""),
-        ("cannot-listen", "no such transport", "its last words"),
+        ("cannot-listen", "no such transport", "getting ready"),
     ] {
         let error = &record(subject)["error"];
         let text = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
