@@ -49,6 +49,8 @@ pub(super) struct Stream {
 struct Kind {
     /// The names as the server knows them; `None` before the first request.
     sent: Option<Arc<BTreeSet<Arc<str>>>>,
+    /// The same as they stand in requests, which all hold them on a stream of states of the world.
+    texts: Vec<String>,
     /// What [`Store::generation`] was when they were sent.
     generation: u64,
     /// The last response's. It outlives unsubscribing: without it the server would take what comes
@@ -220,15 +222,21 @@ impl Stream {
         if !changed && (state.reply.is_none() || damped) {
             return None;
         }
-        let names: BTreeSet<Arc<str>> = entries.keys().cloned().collect();
-        let first_asked = match &state.sent {
-            None => names.iter().cloned().collect(),
-            Some(sent) => names.difference(sent).cloned().collect(),
-        };
+        let mut first_asked = Vec::new();
+        let opening = state.sent.is_none();
+        if changed {
+            let before = state.sent.take().unwrap_or_default();
+            let new = entries.keys().filter(|name| !before.contains(*name));
+            first_asked.extend(new.cloned());
+            state.sent = Some(Arc::new(entries.keys().cloned().collect()));
+            state.texts = entries.keys().map(ToString::to_string).collect();
+            state.generation = cx.store.generation(kind);
+        }
+        let names = state.sent.clone().unwrap_or_default();
         // A version at the beginning of a stream says "I have this": true only if it was for all
         // that is asked for now.
         let version = match lasting.version(cx.server, kind) {
-            Some(accepted) if state.sent.is_some() || names.is_subset(&accepted.names) => {
+            Some(accepted) if !opening || names.is_subset(&accepted.names) => {
                 accepted.version.clone()
             }
             _ => String::new(),
@@ -241,16 +249,16 @@ impl Stream {
         let request = DiscoveryRequest {
             version_info: version,
             node: (!std::mem::replace(&mut self.node_sent, true)).then(|| cx.node.clone()),
-            resource_names: names.iter().map(ToString::to_string).collect(),
+            resource_names: std::mem::take(&mut state.texts),
             resource_locators: Vec::new(),
             type_url: kind.type_url().into(),
             response_nonce: state.nonce.clone(),
             error_detail: wrong.as_deref().map(status),
         };
-        state.sent = Some(Arc::new(names));
-        state.generation = cx.store.generation(kind);
+        let octets = request.encode_to_vec();
+        state.texts = request.resource_names;
         Some(Request {
-            octets: request.encode_to_vec(),
+            octets,
             kind,
             first_asked,
             is_refusal: wrong.is_some(),
