@@ -108,11 +108,15 @@ fn start(address: &Address, probe: &Arc<Probe>) -> Server {
 
 impl Fixture for Meshed {
     fn carries_any_octets(&self) -> bool {
-        self.transport == Transport::Native
+        matches!(self.transport, Transport::Native | Transport::Shm)
     }
 
     fn protocol(&self) -> &'static str {
-        self.transport.name()
+        match self.transport {
+            // What is spoken in it.
+            Transport::Shm => "native",
+            transport => transport.name(),
+        }
     }
 
     fn clock(&self) -> Arc<dyn Clock> {
@@ -206,4 +210,12 @@ conformance_suite!(grpc_blocking, [everywhere, threads, sockets], || {
 });
 conformance_suite!(rest_blocking, [everywhere, threads, sockets], || {
     Meshed::blocking(Transport::Rest)
+});
+conformance_suite!(
+    memory_event_loop,
+    [everywhere, futures, loops, sockets],
+    || { Meshed::event_loop(Transport::Shm) }
+);
+conformance_suite!(memory_blocking, [everywhere, threads, sockets], || {
+    Meshed::blocking(Transport::Shm)
 });

@@ -2,6 +2,7 @@
 //! the plan or a call to it is under way.
 
 use super::line::Line;
+use crate::config::Transport;
 use crate::observe::Counters;
 use crate::policy::balance::latency::PeakEwma;
 use crate::policy::protect::backoff::ConnectBackoff;
@@ -17,6 +18,7 @@ use std::time::Instant;
 pub(crate) struct Endpoint {
     /// Its address as text, by which it is known.
     pub(crate) key: Box<str>,
+    pub(crate) transport: Transport,
     pub(crate) place: Place,
     options: ClientOptions,
     lines: Box<[Arc<Line>]>,
@@ -30,14 +32,14 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub(crate) fn new(
-        key: Box<str>,
-        place: Place,
+        (key, transport, place): (Box<str>, Transport, Place),
         options: ClientOptions,
         lines: Box<[Arc<Line>]>,
         timeline: Timeline,
     ) -> Self {
         Self {
             key,
+            transport,
             place,
             options,
             lines,

@@ -5,7 +5,6 @@ use super::shared::Shared;
 use super::unit::{Side, Standing, Unit};
 use crate::config::{Fault, Health, Notice, Transport};
 use crate::observe::{ClusterCounts, Counts};
-use corewire_transport::Protocol;
 use std::fmt::Write as _;
 use std::sync::{PoisonError, Weak};
 use std::time::Duration;
@@ -72,7 +71,7 @@ pub struct EndpointState {
     /// Where it is.
     pub address: String,
     /// How it is spoken to.
-    pub protocol: Protocol,
+    pub transport: Transport,
     /// How the control plane says it is.
     pub health: Health,
     /// Its weight.
@@ -137,7 +136,7 @@ fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
             let micros = endpoint.latency.micros(now);
             EndpointState {
                 address: endpoint.key.to_string(),
-                protocol: endpoint.place.protocol(),
+                transport: endpoint.transport,
                 health: slot.health,
                 weight: slot.weight,
                 lines: lines.map(|line| line.state()).collect(),
@@ -256,7 +255,7 @@ impl ClusterState {
 
 impl EndpointState {
     fn write(&self, text: &mut String) {
-        let _to_memory = write!(text, "  {}://{}", self.protocol, self.address);
+        let _to_memory = write!(text, "  {}://{}", self.transport, self.address);
         if self.ejected {
             text.push_str(" ejected");
         }
@@ -285,7 +284,7 @@ impl EndpointState {
             .map(|(state, why)| serde_json::json!({ "state": format!("{state:?}"), "last": why }));
         serde_json::json!({
             "address": self.address,
-            "protocol": self.protocol.name(),
+            "transport": self.transport.name(),
             "health": format!("{:?}", self.health),
             "weight": self.weight,
             "lines": lines.collect::<Vec<_>>(),

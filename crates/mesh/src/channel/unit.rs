@@ -11,7 +11,7 @@ use crate::policy::balance::{Balancer, Host, HostState, Settings};
 use crate::policy::protect::circuit_breaker::{Breaker, Gauge};
 use crate::policy::random::Random;
 use arc_swap::ArcSwap;
-use corewire_transport::Protocol;
+use corewire_transport::{Endpoint as Place, Protocol};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,7 +83,7 @@ impl Unit {
         previous: Option<&Self>,
         random: &mut impl Random,
     ) -> Self {
-        let standing = standing(entry, route_transport);
+        let standing = standing(entry);
         let config = entry.and_then(|entry| entry.cluster.ready()).cloned();
         let config = config.unwrap_or_else(|| Arc::new(config::Cluster::new(Arc::clone(&name))));
         let endpoints = entry.and_then(|entry| entry.endpoints.ready()).cloned();
@@ -108,7 +108,7 @@ impl Unit {
 
     /// Whether it is what a unit for this would be.
     pub(crate) fn is_of(&self, entry: Option<&ClusterEntry>) -> bool {
-        let same_standing = match (&self.standing, standing(entry, self.route_transport)) {
+        let same_standing = match (&self.standing, standing(entry)) {
             (Standing::Ready, Standing::Ready) | (Standing::Pending, Standing::Pending) => true,
             (Standing::Missing(a), Standing::Missing(b))
             | (Standing::Refused(a), Standing::Refused(b)) => *a == b,
@@ -125,7 +125,7 @@ impl Unit {
         if !matches!(self.standing, Standing::Ready) {
             return;
         }
-        let mut known: HashMap<(Box<str>, Protocol), Arc<Endpoint>> = HashMap::new();
+        let mut known: HashMap<(Box<str>, Transport), Arc<Endpoint>> = HashMap::new();
         if let Some(previous) = previous
             // Their connections were made with the settings of then.
             && previous.config.connect_timeout == self.config.connect_timeout
@@ -137,17 +137,19 @@ impl Unit {
         let endpoints = Arc::clone(&self.endpoints);
         for (number, locality) in endpoints.localities.iter().enumerate() {
             for info in &locality.endpoints {
-                let protocol = match self.protocol_of(shared, info) {
-                    Ok(protocol) => protocol,
+                let transport = self.transport_of(shared, info);
+                let place = match place(transport, &info.address) {
+                    Ok(place) => place,
                     Err(why) => {
-                        self.left_out.push(why);
+                        self.left_out
+                            .push(format!("{}: {why}", key_of(&info.address)));
                         continue;
                     }
                 };
                 // An address may stand in several priorities.
                 let endpoint = known
-                    .entry((key_of(&info.address), protocol))
-                    .or_insert_with(|| shared.new_endpoint(protocol, info, &self.config));
+                    .entry((key_of(&info.address), transport))
+                    .or_insert_with(|| shared.new_endpoint(transport, place, info, &self.config));
                 let endpoint = Arc::clone(endpoint);
                 self.slots.push(Slot {
                     endpoint,
@@ -201,18 +203,12 @@ impl Unit {
     }
 
     /// Route, cluster, endpoint, the process's setting, REST: the first that says something.
-    fn protocol_of(
-        &self,
-        shared: &Shared,
-        info: &config::EndpointInfo,
-    ) -> Result<Protocol, String> {
-        let asked = self
-            .route_transport
+    fn transport_of(&self, shared: &Shared, info: &config::EndpointInfo) -> Transport {
+        self.route_transport
             .or(self.config.transport)
             .or(info.transport)
             .or(shared.options.transport)
-            .unwrap_or(Transport::Rest);
-        protocol(asked).ok_or_else(|| format!("{}: {}", key_of(&info.address), not_built(asked)))
+            .unwrap_or(Transport::Rest)
     }
 
     /// Makes a new balancer if endpoints changed how they are; says whether it did.
@@ -328,7 +324,7 @@ impl Slot {
     }
 }
 
-fn standing(entry: Option<&ClusterEntry>, route_transport: Option<Transport>) -> Standing {
+fn standing(entry: Option<&ClusterEntry>) -> Standing {
     let Some(entry) = entry else {
         return Standing::Missing("it is not in the configuration".into());
     };
@@ -341,11 +337,6 @@ fn standing(entry: Option<&ClusterEntry>, route_transport: Option<Transport>) ->
         let why = "the control plane demands TLS, which the mesh does not speak as told yet; nothing is sent in clear text";
         return Standing::Refused(why.into());
     }
-    if let Some(asked) = route_transport.or(cluster.transport)
-        && protocol(asked).is_none()
-    {
-        return Standing::Refused(not_built(asked).into());
-    }
     match &entry.endpoints {
         Resolution::Ready(_) => Standing::Ready,
         Resolution::Pending => Standing::Pending,
@@ -353,20 +344,27 @@ fn standing(entry: Option<&ClusterEntry>, route_transport: Option<Transport>) ->
     }
 }
 
-fn protocol(transport: Transport) -> Option<Protocol> {
-    match transport {
-        Transport::Rest => Some(Protocol::Rest),
-        Transport::Grpc => Some(Protocol::Grpc),
-        Transport::Native => Some(Protocol::Native),
-        _ => None,
-    }
-}
-
-fn not_built(transport: Transport) -> String {
-    match transport {
-        Transport::Shm => "shared memory is not built yet; choose rest, grpc or native".into(),
-        other => format!("the transport {other} is not built; choose rest, grpc or native"),
-    }
+/// Where and how an endpoint is spoken to by this transport.
+fn place(transport: Transport, address: &Address) -> Result<Place, String> {
+    let (protocol, address) = match (transport, address) {
+        (Transport::Rest | Transport::Grpc, Address::Memory(_)) => {
+            return Err("only the native protocol is spoken in shared memory".into());
+        }
+        (Transport::Rest, address) => (Protocol::Rest, address.clone()),
+        (Transport::Grpc, address) => (Protocol::Grpc, address.clone()),
+        (Transport::Native, address) => (Protocol::Native, address.clone()),
+        // A server offers it by the name of its TCP address.
+        (Transport::Shm, Address::Tcp(address)) => {
+            (Protocol::Native, Address::Memory(address.to_string()))
+        }
+        (Transport::Shm, Address::Memory(name)) => {
+            (Protocol::Native, Address::Memory(name.clone()))
+        }
+        (Transport::Shm, _) => {
+            return Err("shared memory is offered beside a TCP address only".into());
+        }
+    };
+    Ok(Place::new(protocol, address))
 }
 
 fn key_of(address: &Address) -> Box<str> {
@@ -374,15 +372,16 @@ fn key_of(address: &Address) -> Box<str> {
 }
 
 impl Endpoint {
-    fn name(&self) -> (Box<str>, Protocol) {
-        (self.key.clone(), self.place.protocol())
+    fn name(&self) -> (Box<str>, Transport) {
+        (self.key.clone(), self.transport)
     }
 }
 
 impl Shared {
     fn new_endpoint(
         &self,
-        protocol: Protocol,
+        transport: Transport,
+        place: Place,
         info: &config::EndpointInfo,
         cluster: &config::Cluster,
     ) -> Arc<Endpoint> {
@@ -390,12 +389,16 @@ impl Shared {
         options.connect_timeout = cluster.connect_timeout;
         options.call_timeout = self.options.call_timeout;
         let key = key_of(&info.address);
-        let place = corewire_transport::Endpoint::new(protocol, info.address.clone());
         let lines = self
             .loops()
             .iter()
             .map(|handle| Line::new(handle.clone(), Arc::clone(&self.signal)));
         let lines = lines.collect();
-        Arc::new(Endpoint::new(key, place, options, lines, self.timeline))
+        Arc::new(Endpoint::new(
+            (key, transport, place),
+            options,
+            lines,
+            self.timeline,
+        ))
     }
 }

@@ -1,7 +1,7 @@
 use crate::bench::*;
 use corewire_mesh::config::{
-    ClusterEntry, Notice, Resolution, ResourceId, Route, Snapshot, SnapshotSource, TlsPolicy,
-    Transport,
+    Address, ClusterEntry, Endpoints, Notice, Resolution, ResourceId, Route, Snapshot,
+    SnapshotSource, TlsPolicy, Transport,
 };
 use corewire_mesh::{Discovery, Mesh, MeshOptions};
 use corewire_message::{Caller, ErrorKind};
@@ -209,15 +209,18 @@ fn what_is_not_built_is_refused_with_the_reason_and_notices_are_shown() {
             .contains("not looked up")
     );
 
+    // Shared memory is offered beside TCP addresses.
     let mut shared_memory = cluster("test");
     shared_memory.transport = Some(Transport::Shm);
-    let route = vec![Route::to_cluster("test")];
-    let (_mesh, channel) =
-        crate::bench::mesh(crate::bench::snapshot(shared_memory, &servers, route));
+    let mut snapshot = simple(&[]);
+    let unix = Address::Unix("/run/nobody.sock".into());
+    snapshot.add_cluster(shared_memory, Endpoints::at([unix]));
+    let (_mesh, channel) = crate::bench::mesh(snapshot);
     let error = ask(&channel, request()).unwrap_err();
     assert!(
-        error.to_string().contains("shared memory is not built yet"),
+        error.to_string().contains("beside a TCP address only"),
         "{error}"
     );
-    assert!(block_on(channel.send(corewire_message::Event::new(CALL, String::new()))).is_err());
+    let event = corewire_message::Event::new(CALL, String::new());
+    assert!(block_on(channel.send(event)).is_err());
 }

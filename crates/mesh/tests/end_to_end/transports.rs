@@ -88,7 +88,7 @@ fn one_target_may_speak_every_protocol() {
         .unwrap()
         .endpoints
         .iter()
-        .map(|endpoint| endpoint.protocol.name())
+        .map(|endpoint| endpoint.transport.name())
         .collect();
     assert_eq!(spoken, BTreeSet::from(["grpc", "native", "rest"]));
 }
@@ -100,6 +100,8 @@ fn the_nearest_to_the_request_says_which_transport() {
     for (route, cluster, own, process, spoken) in [
         (None, None, None, None, "rest"),
         (None, None, None, Some(Transport::Native), "native"),
+        (None, None, None, Some(Transport::Shm), "shm"),
+        (None, Some(Transport::Shm), None, None, "shm"),
         (
             None,
             None,
@@ -136,7 +138,7 @@ fn the_nearest_to_the_request_says_which_transport() {
         block_on(channel.call(request())).unwrap();
         let state = mesh.state();
         let endpoint = &state.cluster("test").unwrap().endpoints[0];
-        assert_eq!((endpoint.protocol.name(), endpoint.counts.ok), (spoken, 1));
+        assert_eq!((endpoint.transport.name(), endpoint.counts.ok), (spoken, 1));
     }
 }
 
