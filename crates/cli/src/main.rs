@@ -21,6 +21,7 @@ Examples:
   corewire lab list                          what can be measured here
   corewire lab run guti --profile smoke      does everything work? under a minute
   corewire lab run guti                      every adapter, six minutes, with a report
+  corewire lab run mesh                      the inline mesh beside Envoy sidecars, a quarter of an hour
   corewire lab run rmr                       message routing over every transport, three minutes
   corewire nf guti                           the GUTI service: native, gRPC and REST on one port
   corewire control --config FILE             the control plane: registry and xDS server

@@ -17,6 +17,8 @@ fn run(dir: &Path, arguments: &[&str]) -> Output {
         .env_remove("COREWIRE_TRANSPORT")
         // Neither peers nor Envoy: the same on every machine.
         .env("COREWIRE_PEERS", dir)
+        // And not behind a lab that measures on this machine.
+        .env("TMPDIR", dir)
         .stdin(Stdio::null())
         .output()
         .expect("the program starts")
@@ -83,6 +85,66 @@ fn direct_paths_and_chains_are_measured_and_holes_name_their_reason() {
     }
     let page = std::fs::read_to_string(dir.path().join("out/report.html")).expect("a report");
     assert!(page.contains("hop 3"), "the chain's shares");
+}
+
+/// A replica that listens nowhere, and a gateway that fails in the way its rate says.
+const MISBEHAVING: [(&str, &str); 2] = [
+    (
+        "corewire-mesh-replica",
+        r#"echo '{"event":"ready","address":"127.0.0.1:1"}'; cat > /dev/null"#,
+    ),
+    (
+        "corewire-mesh-gateway",
+        r#"case "$*" in
+            *"--rate 100 "*) echo "out of memory" >&2; exit 3;;
+            *"--rate 200 "*) echo '{"event":"result","requests":1'; cat > /dev/null;;
+            *"--rate 300 "*) echo '{"event":"error","what":"no replica answers","where":"x"}'; exit 1;;
+            *) echo '{"event":"connected"}'; cat > /dev/null;;
+        esac"#,
+    ),
+];
+
+#[test]
+fn a_gateway_that_fails_is_a_record_with_its_reason_and_the_series_goes_on() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().expect("a directory");
+    for (name, script) in MISBEHAVING {
+        let program = dir.path().join(name);
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("room");
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&program, executable).expect("own file");
+    }
+    let arguments = [
+        "--path",
+        "ref-grpc",
+        "--rate",
+        "100,200,300,400",
+        "--replicas",
+        "2",
+        "--repeat",
+        "1",
+        "--patience",
+        "1",
+        "--out",
+        "out",
+    ];
+    let output = run(dir.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let records = records(dir.path());
+    let failure = |rate: u64| {
+        let record = records.iter().find(|record| record["rate"] == rate);
+        let error = &record.expect("a record for each rate")["error"];
+        format!("{} {}", error["what"], error["where"])
+    };
+    for (rate, why) in [
+        (100, "ended with exit code 3"),
+        (100, "out of memory"),
+        (200, "a line is not understood"),
+        (300, "no replica answers"),
+        (400, "gave no result"),
+    ] {
+        assert!(failure(rate).contains(why), "{rate}: {}", failure(rate));
+    }
 }
 
 #[test]

@@ -164,11 +164,11 @@ pub(crate) struct GutiArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Profile {
-    /// Under a minute: does everything work?
+    /// About a minute: does everything work?
     Smoke,
-    /// Under six minutes: the thesis's tables and figures, thinned
+    /// Minutes: tables and figures, thinned
     Quick,
-    /// About a day: the thesis's own matrix
+    /// Hours to a day: the whole matrix of the paper that the scenario re-makes
     Full,
 }
 

@@ -49,7 +49,8 @@ impl Case {
         if self.hops > 1 {
             set(HOPS, self.hops.to_string());
         }
-        if self.envoy_per_replica && self.path.envoys() > 1 {
+        // Also for paths without sidecars: else nobody would be compared with those that have some.
+        if self.envoy_per_replica {
             set(SIDECARS, PER_REPLICA.to_owned());
         }
         if self.measure == Measure::PolicyUpdate {
