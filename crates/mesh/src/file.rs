@@ -216,4 +216,15 @@ mod tests {
         assert!(shape.to_string().contains("line 1 column"), "{shape}");
         assert!(from_json(r#"{"targets": {"a": {"endpoints": [], "balance": "best"}}}"#).is_err());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text: String, endpoint: String, balance: String) {
+            let _refused = from_json(&text);
+            let entry = serde_json::json!({"endpoints": [endpoint.replace(':', "")], "balance": balance});
+            let targets = serde_json::json!({"targets": {"a": entry}});
+            // Without a port no endpoint is one: nothing is looked up.
+            assert!(from_json(&targets.to_string()).is_err());
+        }
+    }
 }
