@@ -133,7 +133,7 @@ fn whatever_fails_is_a_record_with_its_reason_and_the_series_goes_on() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_there_is_and_leaves_nothing_behind() {
+fn ctrl_c_keeps_what_there_is_and_resume_does_the_rest() {
     let bench = Bench::new(&["slow"]);
     let child = bench.command(&["slow"]).spawn().expect("it starts");
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -156,6 +156,18 @@ fn ctrl_c_keeps_what_there_is_and_leaves_nothing_behind() {
         stderr(&output)
     );
     bench.assert_nothing_left();
+
+    // The libraries are among what a session goes on with.
+    std::fs::write(bench.path("fast"), "").expect("room");
+    let output = Command::new(env!("CARGO_BIN_EXE_corewire"))
+        .args(["lab", "run", "rmr", "--resume", "out"])
+        .env("COREWIRE_PEERS", bench.dir.path())
+        .current_dir(bench.dir.path())
+        .output()
+        .expect("it starts");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let last = bench.records().pop().expect("a record");
+    assert_eq!(last["status"], "complete");
 }
 
 #[test]

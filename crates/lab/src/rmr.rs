@@ -83,11 +83,14 @@ impl Rmr {
             exchange: args.exchange.clone(),
             repeat: args.common.repeat,
             server_cpu: args.common.server_cpu,
+            libraries: args.rmr_lib.clone(),
+            sender_library: args.rmr_sender_lib.clone(),
+            receiver_library: args.rmr_receiver_lib.clone(),
         };
         Self::of(request, args)
     }
 
-    /// With the options of the records of `dir`. Where libraries are is not among them.
+    /// With the options of the records of `dir`.
     pub(crate) fn resumed(records: &[Record], dir: &Path, args: &RmrArgs) -> anyhow::Result<Self> {
         let Some(last) = records.iter().rfind(|record| record.cell.scenario == NAME) else {
             bail!(
@@ -105,7 +108,7 @@ impl Rmr {
         request.check()?;
         let programs = Programs::find(args.peers.peers_dir.as_deref())?;
         let cpus = CpuPlan::choose(request.server_cpu)?;
-        let catalog = Catalog::new(args, &programs)?;
+        let catalog = Catalog::new(&request, args.own_lib.as_deref(), &programs)?;
         let mut subjects = catalog.subjects(&request.transports)?;
         let named = !request.transports.is_empty();
         let spec = Spec::of(request.profile);

@@ -27,7 +27,7 @@ use crate::record::Record;
 use crate::rmr::Condition;
 
 /// Fields of the request and the options that give them, in the order of the command line.
-const OPTIONS: [(&str, &str); 14] = [
+const OPTIONS: [(&str, &str); 17] = [
     ("profile", "--profile"),
     ("transports", "--transport"),
     ("rates", "--rate"),
@@ -42,6 +42,9 @@ const OPTIONS: [(&str, &str); 14] = [
     ("exchange", "--exchange"),
     ("repeat", "--repeat"),
     ("server_cpu", "--server-cpu"),
+    ("libraries", "--rmr-lib"),
+    ("sender_library", "--rmr-sender-lib"),
+    ("receiver_library", "--rmr-receiver-lib"),
 ];
 
 /// Foreign CPU load, in percent of one core, above which a run is suspect.

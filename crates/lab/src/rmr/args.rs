@@ -80,14 +80,19 @@ pub(crate) struct RmrArgs {
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) exchange: Vec<Exchange>,
     /// An RMR library of yours to measure beside ours: the file, or the directory that holds it.
-    /// NAME=PATH gives it another name than rmr; repeated for several
-    #[arg(long, value_name = "[NAME=]PATH")]
+    /// NAME=PATH gives it another name than rmr; with commas or repeated for several
+    #[arg(
+        long,
+        value_name = "[NAME=]PATH",
+        value_delimiter = ',',
+        conflicts_with = "resume"
+    )]
     pub(crate) rmr_lib: Vec<String>,
     /// Senders use this library, whatever the transport; receivers the transport's
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "resume")]
     pub(crate) rmr_sender_lib: Option<PathBuf>,
     /// Receivers use this library, whatever the transport; senders the transport's
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "resume")]
     pub(crate) rmr_receiver_lib: Option<PathBuf>,
     /// Our own library [default: that of the variable COREWIRE_RMR_LIB, else the one of this build]
     #[arg(long, value_name = "PATH")]

@@ -1,5 +1,6 @@
 //! From what was asked to a list of runs, with an estimate of their time.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -38,6 +39,13 @@ pub(super) struct Request {
     pub(super) exchange: Vec<Exchange>,
     pub(super) repeat: Option<u32>,
     pub(super) server_cpu: Option<usize>,
+    /// The user's libraries, as `--rmr-lib` takes them.
+    #[serde(default)]
+    pub(super) libraries: Vec<String>,
+    #[serde(default)]
+    pub(super) sender_library: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) receiver_library: Option<PathBuf>,
 }
 
 impl Request {
@@ -304,6 +312,9 @@ pub(super) mod tests {
             exchange: Vec::new(),
             repeat: None,
             server_cpu: None,
+            libraries: Vec::new(),
+            sender_library: None,
+            receiver_library: None,
         }
     }
 

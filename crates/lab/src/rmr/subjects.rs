@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use super::args::RmrArgs;
+use super::plan::Request;
 use super::programs::{self, Programs};
 use crate::record::Failure;
 
@@ -87,9 +87,13 @@ impl Catalog {
     ///
     /// # Errors
     /// When a path that the command line names is no library.
-    pub(super) fn new(args: &RmrArgs, programs: &Programs) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        request: &Request,
+        own: Option<&Path>,
+        programs: &Programs,
+    ) -> anyhow::Result<Self> {
         let mut given = Vec::new();
-        for text in &args.rmr_lib {
+        for text in &request.libraries {
             let (name, path) = text.split_once('=').unwrap_or((GIVEN, text));
             if name.is_empty() || known(name) || name.contains(TO) {
                 bail!("--rmr-lib {text}: {name:?} cannot be the name of a library of yours");
@@ -105,11 +109,11 @@ impl Catalog {
                 .transpose()
         };
         Ok(Self {
-            own: programs::own_library(args.own_lib.as_deref())?,
+            own: programs::own_library(own)?,
             peers: programs.directory.clone(),
             given,
-            sender: end(&args.rmr_sender_lib, "--rmr-sender-lib")?,
-            receiver: end(&args.rmr_receiver_lib, "--rmr-receiver-lib")?,
+            sender: end(&request.sender_library, "--rmr-sender-lib")?,
+            receiver: end(&request.receiver_library, "--rmr-receiver-lib")?,
         })
     }
 
