@@ -261,6 +261,23 @@ fn an_envoy_gets_everything_and_clusters_first() {
 }
 
 #[test]
+fn a_sidecar_that_is_defined_later_is_found() {
+    let mut talk = Talk::sotw("envoy", &Arc::new(Snapshot::default()));
+    talk.ask(LDS, &[], "", "");
+    let nothing = talk.hear_of(LDS);
+    assert!(nothing.resources.is_empty());
+    talk.ack(&[], &nothing);
+    assert_eq!(talk.stream.status(talk.now).notices.len(), 1);
+    talk.serve(&snapshot(1, &[]));
+    assert_eq!(talk.hear_of(LDS).resources.len(), 1);
+    let status = talk.stream.status(talk.now);
+    assert_eq!(
+        (status.sidecar.as_str(), status.notices.len()),
+        ("gateway", 0)
+    );
+}
+
+#[test]
 fn routes_do_not_wait_for_ever() {
     let mut talk = Talk::sotw("envoy", &snapshot(1, &[]));
     talk.ask(CDS, &[], "", "");
