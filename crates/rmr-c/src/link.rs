@@ -270,7 +270,7 @@ impl Link {
         if length >= LARGE_FRAME {
             advice = Advice::Write;
             // Perhaps all that waits goes: then the frame need not be copied.
-            self.flush(out, 0)?;
+            self.flush(out, 0, CONNECT_WAIT)?;
         }
         if out.native.is_some() {
             let source = &mut out.source;
@@ -283,7 +283,7 @@ impl Link {
         }
         if advice == Advice::Write {
             if !out.waiting.is_empty() {
-                self.flush(out, 1)?;
+                self.flush(out, 1, CONNECT_WAIT)?;
             }
             pace.wrote(now, Instant::now());
         } else {
@@ -372,16 +372,12 @@ impl Link {
         }
     }
 
-    /// Writes what waits. When the connection is lost and no new one can be made, what waits is
-    /// given up and reported, except for the last `told` frames, whose sender learns it now.
-    fn flush(self: &Arc<Self>, out: &mut Out, told: u64) -> Result<bool, Refused> {
+    /// Writes what waits. When the connection is lost and no new one can be made within `wait`, what
+    /// waits is given up and reported, except for the last `told` frames, whose sender learns it
+    /// now.
+    fn flush(self: &Arc<Self>, out: &mut Out, told: u64, wait: Duration) -> Result<bool, Refused> {
         let mut attempts = 0;
         loop {
-            let wait = if attempts == 0 {
-                CONNECT_WAIT
-            } else {
-                RECONNECT_WAIT
-            };
             if let Err(refused) = self.connected(out, wait) {
                 self.give_up(out, DropKind::ConnectionLost, refused.errno, told);
                 return Err(refused);
@@ -424,7 +420,7 @@ impl Link {
     ) -> Result<(), Refused> {
         let end = Instant::now() + patience.0;
         loop {
-            self.flush(out, 0)?;
+            self.flush(out, 0, CONNECT_WAIT)?;
             if out.waiting.is_empty() || out.waiting.waiting() + length <= MOST_WAITING {
                 return Ok(());
             }
@@ -463,7 +459,7 @@ impl Link {
         if now.saturating_duration_since(out.used) < linger && age < LONGEST_WAIT {
             return Tended::Young;
         }
-        let flushed = self.flush(out, 0);
+        let flushed = self.flush(out, 0, RECONNECT_WAIT);
         self.count_written(out);
         match flushed {
             Ok(true) => Tended::Written,
@@ -480,7 +476,7 @@ impl Link {
         let mut out = self.out();
         let out = &mut *out;
         while !out.waiting.is_empty() {
-            let flushed = self.flush(out, 0);
+            let flushed = self.flush(out, 0, RECONNECT_WAIT);
             self.count_written(out);
             match flushed {
                 Ok(true) | Err(_) => return,
