@@ -25,7 +25,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab lint format bench model fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites lint format bench model fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -76,7 +76,7 @@ smoke: build peers ## Measure every adapter for a moment: does it all work toget
 
 # The conformance suite over every transport, the C and C++ programs against the headers, the
 # layering and the replay of the fuzz corpora are tests of the workspace like the others.
-test: test-rust test-peers test-lab ## Run all tests
+test: test-rust test-peers test-lab test-suites ## Run all tests
 	$(SUMMARY)
 
 test-rust: setup ## Run the tests of the Rust workspace and of the C headers
@@ -92,6 +92,10 @@ test-lab: build peers ## Run every adapter, path and transport for a moment thro
 	$(STEP) "every adapter in the lab" $(COREWIRE) lab run guti --profile smoke --out $(TARGET)/smoke-$(NOW)
 	$(STEP) "every path of the mesh" $(COREWIRE) lab run mesh --profile smoke --out $(TARGET)/smoke-mesh-$(NOW)
 	$(STEP) "every transport of RMR" $(COREWIRE) lab run rmr --profile smoke --out $(TARGET)/smoke-rmr-$(NOW)
+
+test-suites: build ## Hold the HTTP/2 and gRPC ends to h2spec and gRPC's interop cases (needs Go)
+	$(STEP) "build the interop program" cargo build --locked -p corewire-testkit --example grpc_interop
+	$(STEP) "public suites" scripts/suites $(COREWIRE) $(TARGET)
 
 lint: setup ## Check form, lints, documentation and dependencies
 	$(STEP) "rustfmt" cargo fmt --all --check

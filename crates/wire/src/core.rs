@@ -235,6 +235,12 @@ pub trait Core {
         0
     }
 
+    /// Whether the two ends have nothing more to say to each other: the driver closes the connection
+    /// once all is sent.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Why the connection ends, once it does. Beside what `handle_event` returns this is set when
     /// a timeout found the peer dead; the driver looks after `handle_timeout`, sends what
     /// `poll_transmit` still gives and closes.

@@ -20,6 +20,7 @@ mod session;
 mod stream_map;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use error::{Error, ErrorCode};
 pub use event::{Event, Fields, HeadersKind};

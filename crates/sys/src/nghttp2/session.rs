@@ -4,6 +4,7 @@ use super::callbacks;
 use super::cell::Cell;
 use super::open::open;
 use super::outgoing::{Sink, Trailers, append_flat};
+use super::watch::{Verdict, Watch};
 use super::{Error, ErrorCode, Event, Field, Fields, Limits};
 use bytes::Bytes;
 use libnghttp2_sys as ffi;
@@ -30,7 +31,12 @@ pub struct Session {
     /// call into the library.
     cell: NonNull<Cell>,
     role: Role,
+    /// Server: what the client may not send and the library does not mind.
+    watch: Option<Box<Watch>>,
 }
+
+/// The largest window (RFC 9113, 6.9.1).
+const MAX_WINDOW: u32 = i32::MAX as u32;
 
 // SAFETY: a session and its cell are reached only through this value; the library keeps no state
 // of threads.
@@ -54,7 +60,13 @@ impl Session {
                 return Err(error);
             }
         };
-        let session = Self { raw, cell, role };
+        let watch = (role == Role::Server).then(|| Box::new(Watch::new()));
+        let session = Self {
+            raw,
+            cell,
+            role,
+            watch,
+        };
         session.submit_settings(limits)?;
         Ok(session)
     }
@@ -77,6 +89,91 @@ impl Session {
             cell.forget_fields();
             cell.input = (octets.as_ptr() as usize, octets.len());
         });
+        match self.watch.take() {
+            None => self.give(octets),
+            Some(mut watch) => {
+                let received = self.receive_watched(&mut watch, octets);
+                self.watch = Some(watch);
+                received
+            }
+        }
+    }
+
+    /// Gives the library what it may have of these octets, in as few pieces as possible.
+    fn receive_watched(&mut self, watch: &mut Watch, octets: &[u8]) -> Result<(), Error> {
+        // What lies between the two was looked at and has not been given.
+        let (mut given, mut at) = (0, 0);
+        if watch.keeps() {
+            let (taken, whole) = watch.complete(octets);
+            if !whole {
+                return Ok(());
+            }
+            (given, at) = (taken, taken);
+            let (kept, length) = watch.take_kept();
+            let kept = &kept[..length];
+            match watch.judge(kept) {
+                Some((Verdict::Refuse(code), _)) => return self.terminate(code),
+                Some((Verdict::Credit { stream, octets }, _))
+                    if self.is_too_much(stream, octets) =>
+                {
+                    self.reset(stream, ErrorCode::FLOW_CONTROL_ERROR);
+                }
+                _ => self.give(kept)?,
+            }
+        }
+        loop {
+            at += watch.pass(octets.len() - at);
+            let rest = &octets[at..];
+            match watch.judge(rest) {
+                None => {
+                    self.give(&octets[given..at])?;
+                    watch.complete(rest);
+                    return Ok(());
+                }
+                Some((Verdict::Pass, seen)) => at += seen,
+                Some((Verdict::Refuse(code), _)) => {
+                    self.give(&octets[given..at])?;
+                    return self.terminate(code);
+                }
+                Some((
+                    Verdict::Credit {
+                        stream,
+                        octets: more,
+                    },
+                    seen,
+                )) => {
+                    // Frames before it may have changed the window.
+                    self.give(&octets[given..at])?;
+                    given = at;
+                    at += seen;
+                    if self.is_too_much(stream, more) {
+                        self.reset(stream, ErrorCode::FLOW_CONTROL_ERROR);
+                        given = at;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a stream's window cannot grow by so much.
+    fn is_too_much(&self, stream: u32, octets: u32) -> bool {
+        // SAFETY: the session is live; this only reads. It gives -1 for a stream it does not know,
+        // which cannot be reset.
+        let window = unsafe {
+            let raw = self.raw.as_ptr();
+            ffi::nghttp2_session_get_stream_remote_window_size(raw, stream.cast_signed())
+        };
+        u32::try_from(window).is_ok_and(|window| window > MAX_WINDOW - octets.min(MAX_WINDOW))
+    }
+
+    /// Ends the connection: GOAWAY follows, and nothing more is taken.
+    fn terminate(&mut self, code: ErrorCode) -> Result<(), Error> {
+        // SAFETY: the session is live; this only queues a frame.
+        Error::check(unsafe { ffi::nghttp2_session_terminate_session(self.raw.as_ptr(), code.0) })
+            .map(drop)
+    }
+
+    fn give(&mut self, octets: &[u8]) -> Result<(), Error> {
         let mut rest = octets;
         while !rest.is_empty() {
             // SAFETY: the session is live, `rest` valid for its length, and no reference to the

@@ -303,7 +303,8 @@ impl Connection {
 
     /// Whether there is nothing left to do but to close.
     pub(crate) fn is_done(&self) -> bool {
+        let is_over = || self.core.as_ref().is_some_and(|core| core.is_over());
         self.state == State::Closing && self.outbox.is_empty()
-            || self.close_when_idle && self.is_idle()
+            || (self.close_when_idle || is_over()) && self.is_idle()
     }
 }

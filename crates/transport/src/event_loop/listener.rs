@@ -162,7 +162,7 @@ impl Tongues {
             speaks(self.native(now), &native::MAGIC)
         } else if is_start_of(HTTP2_PREFACE) {
             speaks(self.http2(now), HTTP2_PREFACE)
-        } else if octets[0].is_ascii_uppercase() {
+        } else if may_be_http1(octets) {
             Told::Http1
         } else {
             Told::Unknown
@@ -183,9 +183,33 @@ impl Tongues {
     }
 }
 
+/// Whether these octets may begin with the request line of HTTP/1.1 (RFC 9112, 3): one that is whole
+/// names the version.
+fn may_be_http1(octets: &[u8]) -> bool {
+    let line = octets.split(|octet| *octet == b'\n').next();
+    let line = line.filter(|line| line.len() < octets.len());
+    octets.first().is_some_and(u8::is_ascii_uppercase)
+        && line.is_none_or(|line| {
+            line.trim_ascii_end()
+                .rsplit(|octet| *octet == b' ')
+                .next()
+                .is_some_and(|version| version.starts_with(b"HTTP/1."))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_whole_line_without_a_version_is_no_http1() {
+        for line in ["GET / HTTP/1.1\r\n", "GET / HTTP/1.0\n", "POST", "GET /x"] {
+            assert!(may_be_http1(line.as_bytes()), "{line}");
+        }
+        for line in ["INVALID PREFACE\r\n\r\n", "get / HTTP/1.1\r\n", "PRI\n", ""] {
+            assert!(!may_be_http1(line.as_bytes()), "{line}");
+        }
+    }
 
     #[test]
     fn the_answer_to_http1_counts_its_octets() {

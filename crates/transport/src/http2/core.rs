@@ -244,6 +244,11 @@ impl Core for Connection {
         waits + self.carried.len() + usize::from(!self.events.is_empty())
     }
 
+    fn is_over(&self) -> bool {
+        // A client that has said that it sends no more waits for the connection's end.
+        self.peer_drains && self.calls.is_empty() && self.is_finished()
+    }
+
     fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }

@@ -368,6 +368,10 @@ impl Core for Secured {
         self.core().map_or(0, Core::backlog)
     }
 
+    fn is_over(&self) -> bool {
+        self.core().is_some_and(Core::is_over)
+    }
+
     fn fault(&self) -> Option<&Fault> {
         let inner = || self.core()?.fault();
         self.fault.as_ref().or_else(inner)

@@ -58,6 +58,80 @@ fn greeted() -> (Side, Instant) {
 }
 
 #[test]
+fn what_the_library_lets_pass_is_refused() {
+    let ended = post(1, 1, &[]);
+    for (octets, name) in [
+        // DATA and HEADERS behind the client's own end of the stream.
+        (
+            [&ended[..], &frame(0, 0, 1, b"x")].concat(),
+            "STREAM_CLOSED",
+        ),
+        ([&ended[..], &post(1, 1, &[])].concat(), "STREAM_CLOSED"),
+        (
+            [
+                post(1, 0, &[]),
+                frame(3, 0, 1, &[0, 0, 0, 8]),
+                frame(0, 0, 1, b"x"),
+            ]
+            .concat(),
+            "STREAM_CLOSED",
+        ),
+        // A stream number that was left out.
+        (
+            [post(5, 1, &[]), post(3, 1, &[])].concat(),
+            "PROTOCOL_ERROR",
+        ),
+        // PRIORITY of no stream, and of a stream that depends on itself.
+        (frame(2, 0, 0, &[0, 0, 0, 1, 9]), "PROTOCOL_ERROR"),
+        (frame(2, 0, 3, &[0, 0, 0, 3, 9]), "PROTOCOL_ERROR"),
+    ] {
+        for pieces in [octets.len(), 1] {
+            let (mut side, now) = greeted();
+            for piece in octets.chunks(pieces) {
+                side.receive(now, piece);
+            }
+            let what = side.fault.as_ref().map(|fault| fault.what);
+            assert_eq!(what, Some(name), "{octets:?}");
+        }
+    }
+}
+
+#[test]
+fn a_streams_window_that_grows_too_wide_ends_the_stream_only() {
+    let widen = frame(8, 0, 1, &[0x7f, 255, 255, 255]);
+    let octets = [post(1, 0, &[]), widen, frame(6, 0, 0, b"12345678")].concat();
+    for pieces in [octets.len(), 1] {
+        let (mut side, now) = greeted();
+        for piece in octets.chunks(pieces) {
+            side.receive(now, piece);
+        }
+        assert!(side.fault.is_none());
+        let sent = side.transmit(now);
+        let reset = frame(3, 0, 1, &[0, 0, 0, 3]);
+        let pong = frame(6, 1, 0, b"12345678");
+        for expected in [reset, pong] {
+            assert!(
+                sent.windows(expected.len()).any(|part| part == expected),
+                "{sent:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_client_that_says_goodbye_is_over_when_its_calls_are() {
+    let (mut side, now) = greeted();
+    side.receive(now, &post(1, 1, &[]));
+    side.receive(now, &frame(7, 0, 0, &[0; 8]));
+    assert!(!side.core.is_over());
+    side.core
+        .respond(corewire_wire::CallId::new(1), Response::ok(Body::new()));
+    assert!(!side.core.is_over());
+    side.transmit(now);
+    assert!(side.core.is_over());
+}
+
+#[test]
 fn what_is_not_http2_is_a_fault_at_once() {
     let now = Instant::now();
     for octets in [
