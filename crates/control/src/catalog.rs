@@ -7,7 +7,7 @@
 
 use crate::config::{Config, Service};
 use crate::registry::Registry;
-use crate::resources::{Resource, TypeSet, View, ViewSet, endpoints_of};
+use crate::resources::{Digest, Resource, TypeSet, View, ViewSet, endpoints_of};
 use crate::snapshot::Snapshot;
 use corewire_xds::ResourceType;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -81,6 +81,7 @@ impl Catalog {
 
     /// Serves another configuration.
     pub(crate) fn set_config(&mut self, now: Instant, config: Arc<Config>, registry: &Registry) {
+        let before = self.digest();
         self.config = config;
         let config = Arc::clone(&self.config);
         self.registered
@@ -122,7 +123,15 @@ impl Catalog {
         self.endpoints = Arc::new(endpoints);
         let views = views.into_iter();
         self.views = views.map(|(view, set)| (view, Arc::new(set))).collect();
-        self.generation += 1;
+        self.generation += u64::from(self.digest() != before);
+    }
+
+    /// What is served, all together.
+    fn digest(&self) -> Digest {
+        let sets = self.views.values();
+        let sets = sets.flat_map(|set| [&set.listeners, &set.routes, &set.clusters]);
+        let digests = sets.map(|set| set.digest());
+        digests.fold(self.endpoints.digest(), Digest::add)
     }
 
     /// Notes clusters and endpoints that are served but no longer made.

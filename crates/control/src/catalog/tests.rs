@@ -77,6 +77,16 @@ fn a_registered_service_is_served_and_stays_for_a_while() {
 }
 
 #[test]
+fn only_changes_count_as_generations() {
+    let (now, registry) = (Instant::now(), registry_of(&["a"]));
+    let mut catalog = Catalog::new(7);
+    for (text, generation) in [(ONE, 8), (ONE, 8), (TWO, 9)] {
+        catalog.set_config(now, config(text), &registry);
+        assert_eq!(catalog.generation(), generation);
+    }
+}
+
+#[test]
 fn another_process_serves_the_same_versions() {
     let registry = registry_of(&["a", "c", "c"]);
     let digests = || {
