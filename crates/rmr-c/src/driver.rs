@@ -487,8 +487,13 @@ impl Driver {
     }
 
     fn keep_spare(&mut self, mut buffer: BytesMut) {
-        if self.spare.is_none() && buffer.capacity() >= READ && buffer.capacity() <= 2 * READ {
-            buffer.clear();
+        if self.spare.is_some() {
+            return;
+        }
+        buffer.clear();
+        // What was cut off its front and is not used any more comes back here, without allocating.
+        buffer.reserve(READ);
+        if buffer.capacity() <= 2 * READ {
             self.spare = Some(buffer);
         }
     }
