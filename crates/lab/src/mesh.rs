@@ -141,7 +141,7 @@ impl Mesh {
 
 fn no_mtls(path: &path::Path) -> Failure {
     Failure {
-        what: format!("{}: mutual TLS is not built yet", path.name),
+        what: format!("{}: mutual TLS in the mesh is not built yet", path.name),
         place: "--mtls on".to_owned(),
         next: "leave --mtls out to measure in clear text".to_owned(),
     }

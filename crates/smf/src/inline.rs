@@ -46,8 +46,7 @@ pub(crate) fn named(
 fn options(protocol: Option<&str>, event_loop: &LoopHandle) -> anyhow::Result<MeshOptions> {
     let mut options = MeshOptions::from_env()?.with_loop(event_loop.clone());
     if let Some(name) = protocol {
-        // Refuses what is not built with its own words.
-        options = options.with_transport(transport(Some(name))?.name().parse()?);
+        options = options.with_transport(transport(Some(name))?);
     }
     Ok(options)
 }

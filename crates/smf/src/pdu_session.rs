@@ -31,7 +31,7 @@ pub struct PduSessionArgs {
     /// Ask the next one in a chain before answering: ADDRESS[,ADDRESS...] or xds:///SERVICE
     #[arg(long, value_name = "TARGET")]
     next: Option<Target>,
-    /// How the next one is spoken to: rest, grpc or native [default: that of COREWIRE_TRANSPORT,
+    /// How the next one is spoken to: rest, grpc, native or shm [default: that of COREWIRE_TRANSPORT,
     /// else rest]
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,
@@ -182,6 +182,7 @@ mod tests {
     use super::*;
     use corewire::Protocol;
     use corewire::blocking::{self, Caller as _};
+    use corewire::mesh::config::Transport;
 
     fn replica(next: Option<&Server>) -> Server {
         let service = Arc::new(PduSession::new(None).unwrap());
@@ -193,7 +194,8 @@ mod tests {
             let addresses = [next.addresses()[0].to_string()];
             let event_loop = server.loops().next().unwrap();
             let options = ClientOptions::default();
-            let next = RoundRobin::new(&addresses, Protocol::Native, &options, event_loop).unwrap();
+            let next =
+                RoundRobin::new(&addresses, Transport::Native, &options, event_loop).unwrap();
             service.chain(Channel::new(next));
         }
         server

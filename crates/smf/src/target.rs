@@ -2,9 +2,10 @@
 //! know which.
 
 use anyhow::{Context as _, bail};
+use corewire::mesh::config::Transport;
 use corewire::{
-    CallError, CallStream, Caller, Client, ClientOptions, Endpoint, Event, LoopHandle, Protocol,
-    Request, Response, parse_address,
+    CallError, CallStream, Caller, Client, ClientOptions, Endpoint, Event, LoopHandle, Request,
+    Response, parse_address,
 };
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,14 +56,11 @@ impl FromStr for Target {
 }
 
 /// The transport that `option` names, else the environment, else REST.
-pub(crate) fn transport(option: Option<&str>) -> anyhow::Result<Protocol> {
+pub(crate) fn transport(option: Option<&str>) -> anyhow::Result<Transport> {
     let name = match option {
         Some(name) => name.to_owned(),
-        None => std::env::var(TRANSPORT).unwrap_or_else(|_| Protocol::Rest.name().to_owned()),
+        None => std::env::var(TRANSPORT).unwrap_or_else(|_| Transport::Rest.name().to_owned()),
     };
-    if name == "shm" {
-        bail!("shared memory is not built yet: choose rest, grpc or native");
-    }
     Ok(name.parse()?)
 }
 
@@ -77,14 +75,14 @@ impl RoundRobin {
     /// A client for each address, all driven by one loop.
     pub(crate) fn new(
         addresses: &[String],
-        protocol: Protocol,
+        transport: Transport,
         options: &ClientOptions,
         event_loop: &LoopHandle,
     ) -> anyhow::Result<Self> {
         let clients = addresses
             .iter()
             .map(|address| {
-                let endpoint = Endpoint::new(protocol, parse_address(address)?);
+                let endpoint: Endpoint = format!("{transport}://{address}").parse()?;
                 Ok(event_loop.connect(endpoint, options.clone()))
             })
             .collect::<anyhow::Result<_>>()?;
@@ -135,10 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_is_refused_with_the_reason() {
-        let error = transport(Some("shm")).expect_err("not built");
-        assert!(error.to_string().contains("not built yet"), "{error}");
-        assert_eq!(transport(Some("grpc")).expect("known"), Protocol::Grpc);
-        assert!(transport(Some("soap")).is_err());
+    fn transports_are_named_or_refused_with_those_there_are() {
+        assert_eq!(transport(Some("shm")).expect("known"), Transport::Shm);
+        assert_eq!(transport(Some("grpc")).expect("known"), Transport::Grpc);
+        let error = transport(Some("soap")).expect_err("unknown").to_string();
+        assert!(error.contains("native"), "{error}");
     }
 }

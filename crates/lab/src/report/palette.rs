@@ -29,7 +29,7 @@ pub(super) struct Paint {
 ///
 /// The eight adapters of the thesis come first, in the order of its figures' families; then those of
 /// the other scenarios.
-const KNOWN: [(&str, &str, Texture); 43] = [
+const KNOWN: [(&str, &str, Texture); 44] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
     ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
@@ -49,6 +49,7 @@ const KNOWN: [(&str, &str, Texture); 43] = [
     ("direct-rest", "#6b7280", Texture::Plain),
     ("direct-grpc", "#9aa1ab", Texture::Hatched),
     ("direct-native", "#454b54", Texture::Dotted),
+    ("direct-shm", "#c3c8cf", Texture::Plain),
     ("stages-rest", "#c9a227", Texture::Plain),
     ("stages-native", "#8f7310", Texture::Dotted),
     ("inline-rest", "#e0561a", Texture::Plain),

@@ -32,7 +32,7 @@ pub struct GatewayArgs {
     /// the mesh but without a control plane; or xds:///SERVICE, as the control plane says
     #[arg(long, value_name = "TARGET")]
     target: Target,
-    /// What carries requests: rest, grpc or native [default: that of COREWIRE_TRANSPORT, else
+    /// What carries requests: rest, grpc, native or shm [default: that of COREWIRE_TRANSPORT, else
     /// rest]. In a mesh, routes and the registry have the first word
     #[arg(long, value_name = "NAME")]
     transport: Option<String>,

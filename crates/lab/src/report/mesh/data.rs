@@ -121,7 +121,7 @@ pub(super) fn holes(runs: &Runs<'_>) -> String {
         );
     }
     html.push_str(
-        "<li>Mutual TLS (<code>--mtls on</code>) and the shared memory path are not built yet.</li>\
+        "<li>Mutual TLS (<code>--mtls on</code>) is not measured yet.</li>\
          <li>No iptables redirect, no TLS, no telemetry filters and no network between machines \
          stand in the sidecars' way here: what they cost is a lower bound.</li>\
          <li>How often a refused configuration is refused again (a NACK resent) is counted by \
