@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use corewire::health::{Health, Serving};
 use corewire::tls::{Files, ServerTls};
 use corewire::{Address, OnFault, Protocol, Server, ServerOptions, parse_address};
 use corewire_guti::service::GutiService;
@@ -27,6 +28,7 @@ Every protocol is spoken on the same port. With the server at 127.0.0.1:7000:
 
   curl --http2-prior-knowledge -X POST http://127.0.0.1:7000/guti.v1.GutiService/Allocate
   grpcurl -plaintext -proto peers/idl/guti.proto 127.0.0.1:7000 guti.v1.GutiService/Allocate
+  curl --http2-prior-knowledge http://127.0.0.1:7000/grpc.health.v1.Health/Check
 
 With --tls-certificate server.pem --tls-key server.key --tls-authorities clients.pem:
 
@@ -58,6 +60,10 @@ struct GutiArgs {
     /// Seconds that calls in flight get to finish when the process is told to end
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     drain: u64,
+    /// Seconds before that in which calls are still taken while the health service says NOT_SERVING,
+    /// for callers that ask it now and then
+    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    notice: u64,
     #[command(flatten)]
     tls: TlsArgs,
 }
@@ -143,7 +149,10 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
         .collect();
     // Registered before the server starts, so that no signal is missed.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    let server = Server::start(&listen, Arc::new(GutiService::new(allocator)), options)?;
+    let health = Health::new();
+    health.set(corewire_guti::service::ALLOCATE.service(), Serving::Serving);
+    let service = health.around(GutiService::new(allocator));
+    let server = Server::start(&listen, Arc::new(service), options)?;
     for address in server.addresses() {
         println!(
             "guti: listening at {address} ({}{secured})",
@@ -151,6 +160,12 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
         );
     }
     signals.forever().next();
+    // Said before calls are refused, so that callers can go elsewhere first.
+    health.drain();
+    if args.notice > 0 {
+        eprintln!("guti: not serving; draining in {} s", args.notice);
+        std::thread::sleep(Duration::from_secs(args.notice));
+    }
     eprintln!("guti: draining, at most {} s", args.drain);
     server.drain(Duration::from_secs(args.drain))?;
     Ok(ExitCode::SUCCESS)

@@ -40,6 +40,9 @@ pub use corewire_transport::{
     Protocol, Server, ServerCounters, ServerOptions, parse_address,
 };
 
+/// Whether a server wants calls: gRPC's health service, over every protocol.
+pub use corewire_message::health;
+
 /// TLS and mutual TLS: settings of both ends, certificates in files.
 pub mod tls {
     pub use corewire_transport::tls::{ClientCertificates, ClientTls, Files, ServerTls, TlsFault};

@@ -29,6 +29,7 @@ mod channel;
 mod code;
 mod error;
 mod headers;
+pub mod health;
 mod operation;
 mod priority;
 mod request;
