@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod balanced;
 pub mod bridge;
 mod channel;
 pub mod config;

@@ -96,7 +96,8 @@ impl Endpoint {
 
     /// Everywhere it may be: a host can have several addresses, of which a service listens at some.
     /// Those of IPv4 come first. A blocking client tries them in this order; a client driven by an
-    /// event loop connects to the first only.
+    /// event loop takes the next for each attempt after one that failed. Several servers behind one
+    /// name are for the mesh (`MeshChannel::balanced`).
     pub fn addresses(&self) -> impl ExactSizeIterator<Item = &Address> {
         self.addresses.iter()
     }

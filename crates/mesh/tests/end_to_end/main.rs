@@ -1,6 +1,7 @@
 //! A mesh between callers and real servers in this process: each policy as a network function
 //! meets it.
 
+mod balanced;
 mod bench;
 mod blocking;
 mod bridges;

@@ -68,12 +68,18 @@ impl Channel {
         client_core(&self.endpoint, &self.options, now)
     }
 
-    /// Begins to connect: by shared memory where it is wanted and offered.
+    /// Begins to connect: by shared memory where it is wanted and offered; to the host's next address
+    /// after each that failed.
     pub(crate) fn begin_connect(&self) -> io::Result<Socket> {
         let offered = self.endpoint.in_memory(&self.options);
         match offered.map(|address| Socket::begin_connect(&address)) {
             Some(Ok(socket)) => Ok(socket),
-            _ => Socket::begin_connect(self.endpoint.address()),
+            _ => {
+                let addresses = self.endpoint.addresses();
+                let turn = self.failures as usize % addresses.len();
+                let address = { addresses }.nth(turn);
+                Socket::begin_connect(address.unwrap_or_else(|| self.endpoint.address()))
+            }
         }
     }
 

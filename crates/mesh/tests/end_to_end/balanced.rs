@@ -1,0 +1,89 @@
+//! Channels over servers that are written down.
+
+use crate::bench::*;
+use corewire_mesh::{MeshChannel, MeshOptions, blocking};
+use corewire_message::Request;
+use corewire_message::blocking::Caller as _;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+fn servers(running: &[Running], protocol: &str) -> Vec<String> {
+    let endpoint = |server: &Running| format!("{protocol}://{}", server.address);
+    running.iter().map(endpoint).collect()
+}
+
+/// Futures and threads, over every protocol, without a pause while each server in turn drains, is
+/// gone for a moment and comes back: all servers are used, and not one call fails.
+#[test]
+fn servers_are_restarted_one_by_one_and_no_call_fails() {
+    for protocol in ["native", "grpc", "rest"] {
+        let mut running = Running::several(3);
+        let list = servers(&running, protocol);
+        let channel = MeshChannel::balanced(&list, MeshOptions::default()).unwrap();
+        let waiting = blocking::MeshChannel::balanced(&list, MeshOptions::default()).unwrap();
+        block_on(channel.ready(PATIENCE)).unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let answered: [Arc<AtomicU64>; 4] = Default::default();
+        let callers: Vec<_> = answered
+            .iter()
+            .enumerate()
+            .map(|(number, answered)| {
+                let (stop, answered) = (Arc::clone(&stop), Arc::clone(answered));
+                let (channel, waiting) = (channel.clone(), waiting.clone());
+                std::thread::spawn(move || {
+                    let mut names = BTreeSet::new();
+                    while !stop.load(Ordering::Relaxed) {
+                        let name = if number % 2 == 0 {
+                            ask(&channel, request())
+                        } else {
+                            let response = waiting.call(Request::new(CALL));
+                            response.map(|it| String::from_utf8_lossy(&it.body.into_bytes()).into())
+                        };
+                        names.insert(name.map_err(|error| format!("{error:?}"))?);
+                        answered.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Ok::<_, String>(names)
+                })
+            })
+            .collect();
+        let go_on = || {
+            let before = answered
+                .each_ref()
+                .map(|count| count.load(Ordering::Relaxed));
+            until("all callers go on", || {
+                let mut pairs = answered.iter().zip(before);
+                pairs.all(|(count, before)| count.load(Ordering::Relaxed) > before + 20)
+                    || callers.iter().any(|caller| caller.is_finished())
+            });
+        };
+        go_on();
+        for server in &mut running {
+            server.drain();
+            go_on();
+            server.restart();
+            let replica = Arc::clone(&server.replica);
+            let before = replica.calls();
+            until("it is used again", || {
+                replica.calls() > before + 20 || callers.iter().any(|it| it.is_finished())
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+        for caller in callers {
+            assert_eq!(caller.join().unwrap().unwrap().len(), 3, "{protocol}");
+        }
+    }
+}
+
+#[test]
+fn a_name_stands_for_all_its_addresses() {
+    // localhost is 127.0.0.1 and often ::1 too, where nobody listens.
+    let server = Running::start("one");
+    let port = server.address.to_string();
+    let port = port.rsplit(':').next().unwrap();
+    let list = [format!("native://localhost:{port}")];
+    let channel = MeshChannel::balanced(list, MeshOptions::default()).unwrap();
+    for _ in 0..20 {
+        assert_eq!(ask(&channel, request()).unwrap(), "one");
+    }
+}
