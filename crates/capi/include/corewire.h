@@ -42,6 +42,18 @@
 // For `protocols`: REST over HTTP/2.
 #define COREWIRE_PROTOCOL_REST 4
 
+// For `tls_client_certificates`: required if there are `tls_authorities`, else not asked for.
+#define COREWIRE_CLIENT_CERTIFICATES_DEFAULT 0
+
+// For `tls_client_certificates`: not asked for.
+#define COREWIRE_CLIENT_CERTIFICATES_NOT_ASKED 1
+
+// For `tls_client_certificates`: a client may present one; it must be good then.
+#define COREWIRE_CLIENT_CERTIFICATES_OPTIONAL 2
+
+// For `tls_client_certificates`: who presents none is refused (mutual TLS).
+#define COREWIRE_CLIENT_CERTIFICATES_REQUIRED 3
+
 // How a call ended, or why a function did not do what it was asked. Numbers and meanings are
 // those of gRPC's status codes. New codes are never added.
 typedef enum corewire_code {
@@ -162,6 +174,25 @@ typedef struct corewire_channel_options {
     // How long a blocking caller asks the socket again and again before it sleeps, microseconds.
     // Burns the CPU meanwhile. 0: never.
     uint64_t busy_poll_us;
+    // How long a blocking caller that waits alone asks the socket again before it sleeps, as long
+    // as answers come within it; it stops by itself when they do not. Microseconds. 0: never.
+    uint64_t patience_us;
+    // TLS: a PEM file with the authorities that may have issued the service's certificate. NULL:
+    // clear text. This and the files below are paths ended by NUL, read again when they change.
+    const char *tls_authorities;
+    // TLS: a PEM file with the certificate to present to a service that asks for one (mutual TLS).
+    // NULL: none.
+    const char *tls_certificate;
+    // TLS: a PEM file with that certificate's private key.
+    const char *tls_key;
+    // TLS: the name or address that the service's certificate must be for, ended by NUL. NULL: the
+    // endpoint's host.
+    const char *tls_server_name;
+    // Not 0: for a "native://" endpoint on this host, use shared memory where the service offers
+    // it, and the socket otherwise. Not with TLS. An endpoint "shm://" needs no such setting.
+    uint32_t shared_memory;
+    // Must be 0.
+    uint32_t reserved;
 } corewire_channel_options;
 
 // Some octets, borrowed. Nothing ends them: texts in it have no NUL. Laid out as struct iovec.
@@ -205,6 +236,11 @@ typedef void (*corewire_call_callback)(void *user,
                                        struct corewire_response *response,
                                        struct corewire_error *error);
 
+// Is told of a peer whose connection was ended because it broke the protocol or was refused by TLS,
+// and why. `peer` and `why` are texts ended by NUL, borrowed for the duration of the callback. Runs on
+// an event loop, on all loops at once, as often as strangers like: must not block, must not unwind.
+typedef void (*corewire_on_fault)(void *user, const char *peer, const char *why);
+
 // Settings of a server. Fill with corewire_server_options_init, then change what you need.
 typedef struct corewire_server_options {
     // Octets of this structure.
@@ -220,6 +256,30 @@ typedef struct corewire_server_options {
     uint64_t max_connections;
     // Octets that may wait for a peer that does not read, before it is not read either.
     uint64_t max_backlog;
+    // How long an event loop with connections in shared memory looks at them again before it
+    // sleeps, as long as something comes within it; it stops by itself when nothing does.
+    // Microseconds. 0: never.
+    uint64_t patience_us;
+    // TLS: a PEM file with this server's certificate and those between it and a root. NULL: clear
+    // text. This and the files below are paths ended by NUL, read again when they change.
+    const char *tls_certificate;
+    // TLS: a PEM file with that certificate's private key.
+    const char *tls_key;
+    // TLS: a PEM file with the authorities that may have issued the certificates of clients.
+    const char *tls_authorities;
+    // TLS: COREWIRE_CLIENT_CERTIFICATES_*.
+    uint32_t tls_client_certificates;
+    // TLS: not 0: clients may speak clear text on the same ports.
+    uint32_t tls_allow_clear_text;
+    // Not 0: offer shared memory to processes of this host and user beside each TCP address; never
+    // with TLS. The default.
+    uint32_t shared_memory;
+    // Must be 0.
+    uint32_t reserved;
+    // See there; may be NULL. Refused connections are counted anyway.
+    corewire_on_fault on_fault;
+    // Given to `on_fault` as it is; must live as long as the server.
+    void *on_fault_user;
 } corewire_server_options;
 
 // Answers calls. `call` is owned by the handler: answer it with corewire_reply, now or later and
@@ -279,10 +339,12 @@ extern "C" {
 // Connects to a service; waits until it has.
 //
 // `endpoint`: "native://HOST:PORT", "grpc://HOST:PORT" or "rest://HOST:PORT", or with a Unix
-// socket "native+unix:PATH" and so on, ended by NUL. `options` may be NULL. *channel is owned by
-// the caller, who gives it to corewire_channel_free. Any thread, but not from a callback.
+// socket "native+unix:PATH" and so on, or "shm://HOST:PORT" for the service of this host at that
+// port by shared memory, ended by NUL. `options` may be NULL. *channel is owned by the caller, who
+// gives it to corewire_channel_free. Any thread, but not from a callback.
 //
-// COREWIRE_INVALID_ARGUMENT: no such endpoint. COREWIRE_UNAVAILABLE: not reached.
+// COREWIRE_INVALID_ARGUMENT: no such endpoint, or a TLS file that cannot be used (the message names
+// it). COREWIRE_UNAVAILABLE: not reached, or refused by TLS; the message has the reason.
 enum corewire_code corewire_channel_connect(const char *endpoint,
                                             const struct corewire_channel_options *options,
                                             struct corewire_channel **channel,
@@ -467,6 +529,10 @@ uint32_t corewire_incoming_priority(const struct corewire_incoming *message);
 // The address of its sender, for example "127.0.0.1:40112". Any thread.
 struct corewire_slice corewire_incoming_peer(const struct corewire_incoming *message);
 
+// The certificate (DER) that its sender proved to have the key of, issued by an accepted authority:
+// mutual TLS. Empty when there was none. Any thread.
+struct corewire_slice corewire_incoming_peer_certificate(const struct corewire_incoming *message);
+
 // The protocol it came by: "native", "grpc" or "rest". Any thread.
 struct corewire_slice corewire_incoming_protocol(const struct corewire_incoming *message);
 
@@ -511,12 +577,13 @@ void corewire_response_free(struct corewire_response *response);
 
 // Starts a server with threads of its own.
 //
-// `addresses`: "HOST:PORT" (port 0: any free one) or "unix:PATH", each ended by NUL; every
-// protocol is told apart by its first octets. `options` may be NULL. `handlers` is copied, but
+// `addresses`: "HOST:PORT" (port 0: any free one), "unix:PATH" or "shm:NAME" (shared memory alone),
+// each ended by NUL; every protocol is told apart by its first octets. `options` may be NULL. `handlers` is copied, but
 // what its `user` pointers point to is not. *server is owned by the caller, who gives it to
 // corewire_server_free. Any thread.
 //
 // COREWIRE_UNAVAILABLE: an address cannot be bound (the message names it).
+// COREWIRE_INVALID_ARGUMENT: also a TLS file that cannot be used (the message names it).
 enum corewire_code corewire_server_start(const char *const *addresses,
                                          size_t address_count,
                                          const struct corewire_server_options *options,

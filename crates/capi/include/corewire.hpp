@@ -135,18 +135,75 @@ inline std::uint64_t micros(Microseconds time) noexcept {
 
 }  // namespace detail
 
+/// PEM files: this end's certificate and its key, and the authorities that it believes. They are
+/// read again when they change. An empty path: none.
+struct TlsFiles {
+    std::string certificate{};
+    std::string key{};
+    std::string authorities{};
+};
+
+/// TLS at a client. `files.authorities` is needed; an identity is presented to who asks for it.
+struct ClientTls {
+    TlsFiles files;
+    /// The name that the service's certificate must be for; empty: the endpoint's host.
+    std::string server_name{};
+};
+
+/// What a server asks of its clients.
+enum class ClientCertificates : std::uint32_t {
+    /// Required if there are authorities, else not asked for.
+    by_authorities = COREWIRE_CLIENT_CERTIFICATES_DEFAULT,
+    not_asked = COREWIRE_CLIENT_CERTIFICATES_NOT_ASKED,
+    optional = COREWIRE_CLIENT_CERTIFICATES_OPTIONAL,
+    required = COREWIRE_CLIENT_CERTIFICATES_REQUIRED,
+};
+
+/// TLS at a server. `files.certificate` and `files.key` are needed.
+struct ServerTls {
+    TlsFiles files;
+    ClientCertificates clients = ClientCertificates::by_authorities;
+    /// Clients may speak clear text on the same ports.
+    bool allow_clear_text = false;
+};
+
+namespace detail {
+
+inline const char* text_or_null(const std::string& text) noexcept {
+    return text.empty() ? nullptr : text.c_str();
+}
+
+}  // namespace detail
+
 /// Settings of a channel.
 struct ChannelOptions {
     Microseconds connect_timeout = std::chrono::seconds(5);
     Microseconds call_timeout = std::chrono::seconds(10);
     Microseconds busy_poll{0};
+    /// How long a caller that waits alone asks again before it sleeps, while that pays. Empty: the
+    /// library's default.
+    std::optional<Microseconds> patience;
+    /// For a "native://" endpoint of this host: shared memory where the service offers it.
+    bool shared_memory = false;
+    /// Empty: clear text.
+    std::optional<ClientTls> tls;
 
+    /// Borrows the texts of `tls`.
     [[nodiscard]] corewire_channel_options to_c() const noexcept {
         corewire_channel_options options;
         corewire_channel_options_init(&options, sizeof options);
         options.connect_timeout_us = detail::micros(connect_timeout);
         options.call_timeout_us = detail::micros(call_timeout);
         options.busy_poll_us = detail::micros(busy_poll);
+        if (patience) options.patience_us = detail::micros(*patience);
+        options.shared_memory = shared_memory ? 1 : 0;
+        if (tls) {
+            // Not NULL even when it is empty: without authorities TLS is refused, not left out.
+            options.tls_authorities = tls->files.authorities.c_str();
+            options.tls_certificate = detail::text_or_null(tls->files.certificate);
+            options.tls_key = detail::text_or_null(tls->files.key);
+            options.tls_server_name = detail::text_or_null(tls->server_name);
+        }
         return options;
     }
 };
@@ -479,6 +536,10 @@ class Message {
     [[nodiscard]] std::string_view peer() const noexcept {
         return as_text(corewire_incoming_peer(message_));
     }
+    /// The certificate (DER) that the sender proved to have the key of; empty without mutual TLS.
+    [[nodiscard]] Bytes peer_certificate() const noexcept {
+        return as_bytes(corewire_incoming_peer_certificate(message_));
+    }
     [[nodiscard]] std::string_view protocol() const noexcept {
         return as_text(corewire_incoming_protocol(message_));
     }
@@ -683,6 +744,16 @@ struct ServerOptions {
     std::uint32_t protocols =
         COREWIRE_PROTOCOL_NATIVE | COREWIRE_PROTOCOL_GRPC | COREWIRE_PROTOCOL_REST;
     Microseconds busy_poll{0};
+    /// How long an event loop looks at shared memory again before it sleeps, while that pays.
+    /// Empty: the library's default.
+    std::optional<Microseconds> patience;
+    /// Offer shared memory to processes of this host and user; never with TLS.
+    bool shared_memory = true;
+    /// Empty: clear text.
+    std::optional<ServerTls> tls;
+    /// Told of a peer that broke the protocol or was refused by TLS, and why. Runs on the event
+    /// loops, must not block; what it throws is dropped.
+    std::function<void(std::string_view peer, std::string_view why)> on_fault;
 };
 
 /// A running server. Its destructor cuts what is in flight and waits for its threads.
@@ -690,12 +761,33 @@ class Server {
   public:
     Server(const std::vector<std::string>& addresses, Handlers handlers,
            const ServerOptions& options = {})
-        : handlers_(std::move(handlers)) {
+        : handlers_(std::move(handlers)),
+          on_fault_(options.on_fault ? std::make_unique<OnFault>(options.on_fault) : nullptr) {
         corewire_server_options settings;
         corewire_server_options_init(&settings, sizeof settings);
         settings.loops = options.loops;
         settings.protocols = options.protocols;
         settings.busy_poll_us = detail::micros(options.busy_poll);
+        if (options.patience) settings.patience_us = detail::micros(*options.patience);
+        settings.shared_memory = options.shared_memory ? 1 : 0;
+        if (options.tls) {
+            const ServerTls& tls = *options.tls;
+            // Not NULL even when they are empty: without an identity TLS is refused, not left out.
+            settings.tls_certificate = tls.files.certificate.c_str();
+            settings.tls_key = tls.files.key.c_str();
+            settings.tls_authorities = detail::text_or_null(tls.files.authorities);
+            settings.tls_client_certificates = static_cast<std::uint32_t>(tls.clients);
+            settings.tls_allow_clear_text = tls.allow_clear_text ? 1 : 0;
+        }
+        if (on_fault_) {
+            settings.on_fault_user = on_fault_.get();
+            settings.on_fault = [](void* user, const char* peer, const char* why) noexcept {
+                try {
+                    (*static_cast<OnFault*>(user))(peer, why);
+                } catch (...) {
+                }
+            };
+        }
         std::vector<const char*> texts;
         for (const std::string& address : addresses) texts.push_back(address.c_str());
         const std::vector<corewire_handler> table = handlers_.to_c();
@@ -720,8 +812,12 @@ class Server {
     }
 
   private:
+    using OnFault = std::function<void(std::string_view, std::string_view)>;
+
     // Destroyed last: callbacks use them until the server has ended.
     Handlers handlers_;
+    // Where C's `on_fault_user` points must not move.
+    std::unique_ptr<OnFault> on_fault_;
     detail::Handle<corewire_server, corewire_server_free> handle_;
 };
 

@@ -18,10 +18,12 @@ pub struct corewire_channel(pub(crate) blocking::Client);
 /// Connects to a service; waits until it has.
 ///
 /// `endpoint`: "native://HOST:PORT", "grpc://HOST:PORT" or "rest://HOST:PORT", or with a Unix
-/// socket "native+unix:PATH" and so on, ended by NUL. `options` may be NULL. *channel is owned by
-/// the caller, who gives it to corewire_channel_free. Any thread, but not from a callback.
+/// socket "native+unix:PATH" and so on, or "shm://HOST:PORT" for the service of this host at that
+/// port by shared memory, ended by NUL. `options` may be NULL. *channel is owned by the caller, who
+/// gives it to corewire_channel_free. Any thread, but not from a callback.
 ///
-/// COREWIRE_INVALID_ARGUMENT: no such endpoint. COREWIRE_UNAVAILABLE: not reached.
+/// COREWIRE_INVALID_ARGUMENT: no such endpoint, or a TLS file that cannot be used (the message names
+/// it). COREWIRE_UNAVAILABLE: not reached, or refused by TLS; the message has the reason.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn corewire_channel_connect(
     endpoint: *const c_char,

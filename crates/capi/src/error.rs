@@ -3,6 +3,7 @@
 use crate::boundary::boundary;
 use corewire_message::{CallError, Code, ErrorKind};
 use corewire_transport::EndpointFault;
+use corewire_transport::tls::TlsFault;
 use std::error::Error;
 use std::ffi::{CString, c_char};
 use std::ptr;
@@ -231,6 +232,12 @@ impl From<std::io::Error> for Fault {
 impl From<EndpointFault> for Fault {
     fn from(fault: EndpointFault) -> Self {
         corewire_error::misuse(fault.to_string())
+    }
+}
+
+impl From<TlsFault> for Fault {
+    fn from(fault: TlsFault) -> Self {
+        corewire_error::misuse(format!("TLS: {fault}"))
     }
 }
 

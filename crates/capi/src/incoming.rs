@@ -289,6 +289,20 @@ pub unsafe extern "C" fn corewire_incoming_peer(
     unsafe { of(message, corewire_slice::EMPTY, read) }
 }
 
+/// The certificate (DER) that its sender proved to have the key of, issued by an accepted authority:
+/// mutual TLS. Empty when there was none. Any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn corewire_incoming_peer_certificate(
+    message: *const corewire_incoming,
+) -> corewire_slice {
+    let read = |message: &corewire_incoming| {
+        let certificate = message.context.peer().certificate.as_ref();
+        certificate.map_or(corewire_slice::EMPTY, |octets| corewire_slice::of(octets))
+    };
+    // SAFETY: null, or not yet freed, says the header.
+    unsafe { of(message, corewire_slice::EMPTY, read) }
+}
+
 /// The protocol it came by: "native", "grpc" or "rest". Any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn corewire_incoming_protocol(

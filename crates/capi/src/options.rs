@@ -1,12 +1,14 @@
 //! Structures of settings, which may grow: each begins with its own size.
 
 use crate::body::{array, corewire_slice, gather};
-use crate::boundary::boundary;
+use crate::boundary::{boundary, text};
 use crate::error::{Fault, corewire_error};
 use crate::headers::{collect, corewire_header};
 use crate::operation::corewire_operation;
 use corewire_message::{Priority, Request};
 use corewire_transport::ClientOptions;
+use corewire_transport::tls::{ClientTls, Files};
+use std::ffi::c_char;
 use std::time::{Duration, Instant};
 
 /// For `timeout_us`: no deadline.
@@ -86,9 +88,28 @@ pub struct corewire_channel_options {
     /// How long a blocking caller asks the socket again and again before it sleeps, microseconds.
     /// Burns the CPU meanwhile. 0: never.
     pub busy_poll_us: u64,
+    /// How long a blocking caller that waits alone asks the socket again before it sleeps, as long
+    /// as answers come within it; it stops by itself when they do not. Microseconds. 0: never.
+    pub patience_us: u64,
+    /// TLS: a PEM file with the authorities that may have issued the service's certificate. NULL:
+    /// clear text. This and the files below are paths ended by NUL, read again when they change.
+    pub tls_authorities: *const c_char,
+    /// TLS: a PEM file with the certificate to present to a service that asks for one (mutual TLS).
+    /// NULL: none.
+    pub tls_certificate: *const c_char,
+    /// TLS: a PEM file with that certificate's private key.
+    pub tls_key: *const c_char,
+    /// TLS: the name or address that the service's certificate must be for, ended by NUL. NULL: the
+    /// endpoint's host.
+    pub tls_server_name: *const c_char,
+    /// Not 0: for a "native://" endpoint on this host, use shared memory where the service offers
+    /// it, and the socket otherwise. Not with TLS. An endpoint "shm://" needs no such setting.
+    pub shared_memory: u32,
+    /// Must be 0.
+    pub reserved: u32,
 }
 
-// SAFETY: integers of eight octets each.
+// SAFETY: integers, and pointers that are checked when they are used; no padding.
 unsafe impl Settings for corewire_channel_options {}
 
 impl corewire_channel_options {
@@ -99,6 +120,13 @@ impl corewire_channel_options {
             connect_timeout_us: micros(defaults.connect_timeout),
             call_timeout_us: micros(defaults.call_timeout),
             busy_poll_us: micros(defaults.busy_poll),
+            patience_us: micros(defaults.patience),
+            tls_authorities: std::ptr::null(),
+            tls_certificate: std::ptr::null(),
+            tls_key: std::ptr::null(),
+            tls_server_name: std::ptr::null(),
+            shared_memory: u32::from(defaults.shared_memory),
+            reserved: 0,
         }
     }
 }
@@ -106,7 +134,7 @@ impl corewire_channel_options {
 /// The settings of a channel.
 ///
 /// # Safety
-/// See [`read`].
+/// See [`read`]; its texts are null or ended by NUL.
 pub(crate) unsafe fn client_options(
     options: *const corewire_channel_options,
 ) -> Result<ClientOptions, Fault> {
@@ -116,7 +144,70 @@ pub(crate) unsafe fn client_options(
     options.connect_timeout = duration(settings.connect_timeout_us);
     options.call_timeout = duration(settings.call_timeout_us);
     options.busy_poll = duration(settings.busy_poll_us);
+    options.patience = duration(settings.patience_us);
+    options.shared_memory = settings.shared_memory != 0;
+    must_be_zero(settings.reserved, "corewire_channel_options.reserved")?;
+    let files = TlsFiles {
+        certificate: settings.tls_certificate,
+        key: settings.tls_key,
+        authorities: settings.tls_authorities,
+    };
+    // SAFETY: the caller's contract.
+    let files = unsafe { files.read() }?;
+    if files.authorities.is_some() {
+        let mut tls = ClientTls::new(files)?;
+        if !settings.tls_server_name.is_null() {
+            // SAFETY: the caller's contract.
+            let name = unsafe { text(settings.tls_server_name, "tls_server_name") }?;
+            tls = tls.with_server_name(name)?;
+        }
+        options.tls = Some(tls);
+    } else if files.certificate.is_some() || !settings.tls_server_name.is_null() {
+        return Err(corewire_error::misuse(
+            "tls_authorities is NULL: a TLS client needs the authorities that it believes",
+        ));
+    }
     Ok(options)
+}
+
+/// The files of an end's TLS settings, as C names them.
+pub(crate) struct TlsFiles {
+    pub(crate) certificate: *const c_char,
+    pub(crate) key: *const c_char,
+    pub(crate) authorities: *const c_char,
+}
+
+impl TlsFiles {
+    /// # Safety
+    /// Each is null or a text ended by NUL.
+    pub(crate) unsafe fn read(self) -> Result<Files, Fault> {
+        let mut files = Files::new();
+        match (self.certificate.is_null(), self.key.is_null()) {
+            (true, true) => {}
+            (false, false) => {
+                // SAFETY: not null, and ended by NUL.
+                let certificate = unsafe { text(self.certificate, "tls_certificate") }?;
+                // SAFETY: as above.
+                let key = unsafe { text(self.key, "tls_key") }?;
+                files = files.with_identity(certificate, key);
+            }
+            (true, false) => return Err(corewire_error::misuse("tls_key has no tls_certificate")),
+            (false, true) => return Err(corewire_error::misuse("tls_certificate has no tls_key")),
+        }
+        if !self.authorities.is_null() {
+            // SAFETY: not null, and ended by NUL.
+            files = files.with_authorities(unsafe { text(self.authorities, "tls_authorities") }?);
+        }
+        Ok(files)
+    }
+}
+
+/// For members that a later version may give a meaning.
+pub(crate) fn must_be_zero(value: u32, name: &str) -> Result<(), Fault> {
+    if value == 0 {
+        return Ok(());
+    }
+    Err(corewire_error::misuse(format!("{name} is not 0")))
 }
 
 /// Settings of one call. NULL instead of them means all defaults and costs least.
@@ -181,11 +272,7 @@ pub(crate) unsafe fn request(
         .ok()
         .and_then(|value| Priority::try_from(value).ok())
         .ok_or_else(|| corewire_error::misuse("a priority is above 31"))?;
-    if settings.reserved != 0 {
-        return Err(corewire_error::misuse(
-            "corewire_call_options.reserved is not 0",
-        ));
-    }
+    must_be_zero(settings.reserved, "corewire_call_options.reserved")?;
     // SAFETY: the caller's contract.
     request.headers = unsafe { collect(settings.headers, settings.header_count) }?;
     Ok(request)

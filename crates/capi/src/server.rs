@@ -6,14 +6,15 @@ use crate::boundary::{
 };
 use crate::error::{Fault, corewire_code, corewire_error};
 use crate::incoming::{Awaited, corewire_incoming, no_answer};
-use crate::options::{Settings, duration, micros, read};
+use crate::options::{Settings, TlsFiles, duration, micros, must_be_zero, read};
 use crate::server_stream::{self, corewire_server_stream};
 use corewire_message::{
     CallContext, CallKind, Code, Event, Inbound, Operation, Outbound, Request, Response, Service,
     Status,
 };
-use corewire_transport::{Protocol, Server, ServerOptions, parse_address};
-use std::ffi::{CString, c_char, c_void};
+use corewire_transport::tls::{ClientCertificates, ServerTls};
+use corewire_transport::{OnFault, Protocol, Server, ServerOptions, parse_address};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::future::poll_fn;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +31,21 @@ const PROTOCOLS: [(u32, Protocol); 3] = [
     (COREWIRE_PROTOCOL_GRPC, Protocol::Grpc),
     (COREWIRE_PROTOCOL_REST, Protocol::Rest),
 ];
+
+/// For `tls_client_certificates`: required if there are `tls_authorities`, else not asked for.
+pub const COREWIRE_CLIENT_CERTIFICATES_DEFAULT: u32 = 0;
+/// For `tls_client_certificates`: not asked for.
+pub const COREWIRE_CLIENT_CERTIFICATES_NOT_ASKED: u32 = 1;
+/// For `tls_client_certificates`: a client may present one; it must be good then.
+pub const COREWIRE_CLIENT_CERTIFICATES_OPTIONAL: u32 = 2;
+/// For `tls_client_certificates`: who presents none is refused (mutual TLS).
+pub const COREWIRE_CLIENT_CERTIFICATES_REQUIRED: u32 = 3;
+
+/// Is told of a peer whose connection was ended because it broke the protocol or was refused by TLS,
+/// and why. `peer` and `why` are texts ended by NUL, borrowed for the duration of the callback. Runs on
+/// an event loop, on all loops at once, as often as strangers like: must not block, must not unwind.
+pub type corewire_on_fault =
+    Option<unsafe extern "C" fn(user: *mut c_void, peer: *const c_char, why: *const c_char)>;
 
 /// Settings of a server. Fill with corewire_server_options_init, then change what you need.
 #[repr(C)]
@@ -48,9 +64,34 @@ pub struct corewire_server_options {
     pub max_connections: u64,
     /// Octets that may wait for a peer that does not read, before it is not read either.
     pub max_backlog: u64,
+    /// How long an event loop with connections in shared memory looks at them again before it
+    /// sleeps, as long as something comes within it; it stops by itself when nothing does.
+    /// Microseconds. 0: never.
+    pub patience_us: u64,
+    /// TLS: a PEM file with this server's certificate and those between it and a root. NULL: clear
+    /// text. This and the files below are paths ended by NUL, read again when they change.
+    pub tls_certificate: *const c_char,
+    /// TLS: a PEM file with that certificate's private key.
+    pub tls_key: *const c_char,
+    /// TLS: a PEM file with the authorities that may have issued the certificates of clients.
+    pub tls_authorities: *const c_char,
+    /// TLS: COREWIRE_CLIENT_CERTIFICATES_*.
+    pub tls_client_certificates: u32,
+    /// TLS: not 0: clients may speak clear text on the same ports.
+    pub tls_allow_clear_text: u32,
+    /// Not 0: offer shared memory to processes of this host and user beside each TCP address; never
+    /// with TLS. The default.
+    pub shared_memory: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// See there; may be NULL. Refused connections are counted anyway.
+    pub on_fault: corewire_on_fault,
+    /// Given to `on_fault` as it is; must live as long as the server.
+    pub on_fault_user: *mut c_void,
 }
 
-// SAFETY: integers, without padding between them.
+// SAFETY: integers, pointers that are checked when they are used, and a function pointer that may be
+// null; no padding.
 unsafe impl Settings for corewire_server_options {}
 
 impl corewire_server_options {
@@ -63,10 +104,22 @@ impl corewire_server_options {
             busy_poll_us: micros(defaults.busy_poll),
             max_connections: defaults.max_connections as u64,
             max_backlog: defaults.max_backlog as u64,
+            patience_us: micros(defaults.patience),
+            tls_certificate: ptr::null(),
+            tls_key: ptr::null(),
+            tls_authorities: ptr::null(),
+            tls_client_certificates: COREWIRE_CLIENT_CERTIFICATES_DEFAULT,
+            tls_allow_clear_text: 0,
+            shared_memory: u32::from(defaults.shared_memory),
+            reserved: 0,
+            on_fault: None,
+            on_fault_user: ptr::null_mut(),
         }
     }
 
-    fn to_options(self) -> Result<ServerOptions, Fault> {
+    /// # Safety
+    /// The texts are null or ended by NUL.
+    unsafe fn to_options(self) -> Result<ServerOptions, Fault> {
         let mut options = ServerOptions::default();
         if self.loops > 0 {
             options.loops = self.loops as usize;
@@ -85,7 +138,84 @@ impl corewire_server_options {
         options.busy_poll = duration(self.busy_poll_us);
         options.max_connections = usize::try_from(self.max_connections).unwrap_or(usize::MAX);
         options.max_backlog = usize::try_from(self.max_backlog).unwrap_or(usize::MAX);
+        options.patience = duration(self.patience_us);
+        options.shared_memory = self.shared_memory != 0;
+        must_be_zero(self.reserved, "corewire_server_options.reserved")?;
+        // SAFETY: the caller's contract.
+        options.tls = unsafe { self.tls() }?;
+        options.on_fault = self.on_fault();
         Ok(options)
+    }
+
+    /// # Safety
+    /// The texts are null or ended by NUL.
+    unsafe fn tls(&self) -> Result<Option<ServerTls>, Fault> {
+        let files = TlsFiles {
+            certificate: self.tls_certificate,
+            key: self.tls_key,
+            authorities: self.tls_authorities,
+        };
+        // SAFETY: the caller's contract.
+        let files = unsafe { files.read() }?;
+        let clients = match self.tls_client_certificates {
+            COREWIRE_CLIENT_CERTIFICATES_DEFAULT => None,
+            COREWIRE_CLIENT_CERTIFICATES_NOT_ASKED => Some(ClientCertificates::NotAsked),
+            COREWIRE_CLIENT_CERTIFICATES_OPTIONAL => Some(ClientCertificates::Optional),
+            COREWIRE_CLIENT_CERTIFICATES_REQUIRED => Some(ClientCertificates::Required),
+            _ => {
+                return Err(corewire_error::misuse(
+                    "tls_client_certificates is none of COREWIRE_CLIENT_CERTIFICATES_*",
+                ));
+            }
+        };
+        if files.certificate.is_none() {
+            if files.authorities.is_some() || clients.is_some() || self.tls_allow_clear_text != 0 {
+                return Err(corewire_error::misuse(
+                    "tls_certificate is NULL: a TLS server needs a certificate and its key",
+                ));
+            }
+            return Ok(None);
+        }
+        let tls = match clients {
+            None => ServerTls::new(files),
+            Some(clients) => ServerTls::with_clients(files, clients),
+        }?;
+        Ok(Some(if self.tls_allow_clear_text == 0 {
+            tls
+        } else {
+            tls.allowing_clear_text()
+        }))
+    }
+
+    fn on_fault(&self) -> Option<OnFault> {
+        let told = FaultReceiver {
+            call: self.on_fault?,
+            user: self.on_fault_user,
+        };
+        Some(OnFault::new(move |peer, why| {
+            let peer = CString::new(peer.address.as_str()).unwrap_or_default();
+            let why = CString::new(why.replace('\0', "\u{fffd}")).unwrap_or_default();
+            told.tell(&peer, &why);
+        }))
+    }
+}
+
+/// Who is told of faults.
+struct FaultReceiver {
+    call: unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char),
+    user: *mut c_void,
+}
+
+// SAFETY: the header says that it runs on the threads of all loops; what `user` points to is the
+// program's to share.
+unsafe impl Send for FaultReceiver {}
+// SAFETY: as above.
+unsafe impl Sync for FaultReceiver {}
+
+impl FaultReceiver {
+    fn tell(&self, peer: &CStr, why: &CStr) {
+        // SAFETY: the program's function, which keeps the header's contract for callbacks.
+        callback(|| unsafe { (self.call)(self.user, peer.as_ptr(), why.as_ptr()) });
     }
 }
 
@@ -293,12 +423,13 @@ pub struct corewire_server {
 
 /// Starts a server with threads of its own.
 ///
-/// `addresses`: "HOST:PORT" (port 0: any free one) or "unix:PATH", each ended by NUL; every
-/// protocol is told apart by its first octets. `options` may be NULL. `handlers` is copied, but
+/// `addresses`: "HOST:PORT" (port 0: any free one), "unix:PATH" or "shm:NAME" (shared memory alone),
+/// each ended by NUL; every protocol is told apart by its first octets. `options` may be NULL. `handlers` is copied, but
 /// what its `user` pointers point to is not. *server is owned by the caller, who gives it to
 /// corewire_server_free. Any thread.
 ///
 /// COREWIRE_UNAVAILABLE: an address cannot be bound (the message names it).
+/// COREWIRE_INVALID_ARGUMENT: also a TLS file that cannot be used (the message names it).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn corewire_server_start(
     addresses: *const *const c_char,
@@ -318,7 +449,9 @@ pub unsafe extern "C" fn corewire_server_start(
             .map(|address| Ok(parse_address(unsafe { text(*address, "an address") }?)?))
             .collect::<Result<Vec<_>, Fault>>()?;
         // SAFETY: null or filled by the init function, says the header.
-        let options = unsafe { read(options, corewire_server_options::new()) }?.to_options()?;
+        let options = unsafe { read(options, corewire_server_options::new()) }?;
+        // SAFETY: its texts are null or ended by NUL, says the header.
+        let options = unsafe { options.to_options() }?;
         // SAFETY: an array of handlers, says the header.
         let handlers = unsafe { Handlers::read(handlers, handler_count) }?;
         let started = Server::start(&addresses, Arc::new(handlers), options)?;

@@ -43,17 +43,21 @@ struct Program {
     compiler: &'static str,
     standard: &'static str,
     source: &'static str,
+    /// A path in the repository that it is given, if it needs one.
+    argument: Option<&'static str>,
 }
 
 const C: Program = Program {
     compiler: "cc",
     standard: "-std=c11",
     source: "tests/c/face.c",
+    argument: None,
 };
 const CXX: Program = Program {
     compiler: "c++",
     standard: "-std=c++20",
     source: "tests/c/face.cpp",
+    argument: None,
 };
 
 impl Program {
@@ -83,6 +87,7 @@ impl Program {
         let ran = Command::new("timeout")
             .arg("120")
             .arg(&program)
+            .args(self.argument.map(|path| here.join(path)))
             .env("LD_LIBRARY_PATH", &*LIBRARIES)
             .output()
             .unwrap();
@@ -117,6 +122,28 @@ fn a_cxx20_program_uses_every_face() {
 #[test]
 fn a_cxx20_program_is_clean_under_sanitizers() {
     CXX.compile_and_run(&SANITIZERS, &STATIC);
+}
+
+const CERTIFICATES: Option<&str> = Some("../testkit/certificates");
+
+#[test]
+fn a_c11_program_speaks_tls_and_shared_memory_clean_under_sanitizers() {
+    let program = Program {
+        source: "tests/c/carriers.c",
+        argument: CERTIFICATES,
+        ..C
+    };
+    program.compile_and_run(&SANITIZERS, &STATIC);
+}
+
+#[test]
+fn a_cxx20_program_speaks_tls_and_shared_memory_clean_under_sanitizers() {
+    let program = Program {
+        source: "tests/c/carriers.cpp",
+        argument: CERTIFICATES,
+        ..CXX
+    };
+    program.compile_and_run(&SANITIZERS, &STATIC);
 }
 
 #[test]
