@@ -15,4 +15,4 @@ target_link_libraries(peers-corewire PRIVATE peers-flags)
 
 target_compile_definitions(peers-harness PRIVATE PEERS_WITH_COREWIRE)
 target_link_libraries(peers-all INTERFACE $<TARGET_OBJECTS:peers-corewire>)
-list(APPEND PEERS_ADAPTERS CW-S CW-AS CW-BI CW-REST CW-GRPC)
+list(APPEND PEERS_ADAPTERS CW-S CW-AS CW-BI CW-SHM CW-REST CW-GRPC)

@@ -19,6 +19,7 @@ Versions versions() { return {{"corewire", corewire_version()}}; }
 Implementation make_cw_s() { return {serve, connect_native, versions}; }
 Implementation make_cw_as() { return {serve, connect_async, versions}; }
 Implementation make_cw_bi() { return {serve, connect_stream, versions}; }
+Implementation make_cw_shm() { return {serve, connect_memory, versions}; }
 Implementation make_cw_rest() { return {serve, connect_rest, versions}; }
 Implementation make_cw_grpc() { return {serve, connect_grpc, versions}; }
 

@@ -28,7 +28,7 @@ class Connection {
     };
 
     explicit Connection(const Endpoint& server)
-        : channel_(loop_.connect(url("native", server).c_str(), channel_options())) {
+        : channel_(loop_.connect(url("native", server).c_str(), channel_options(server))) {
         // The connection is made at the first call. This one nobody serves: its answer, a
         // failure, shows that the server is there.
         const corewire::Operation nothing("guti.v1.GutiService/Nothing");

@@ -1,5 +1,5 @@
-// CW-S, CW-REST, CW-GRPC: a call writes, then reads until its answer is there, on the caller's own
-// thread.
+// CW-S, CW-SHM, CW-REST, CW-GRPC: a call writes, then reads until its answer is there, on the
+// caller's own thread.
 #include <memory>
 
 #include "corewire/clients.hpp"
@@ -11,12 +11,13 @@ namespace peers::corewire_adapters {
 namespace {
 
 constexpr char kNative[] = "native";
+constexpr char kMemory[] = "shm";
 constexpr char kRest[] = "rest";
 constexpr char kGrpc[] = "grpc";
 
 corewire::Channel connect(const char* protocol, const Endpoint& server) {
     try {
-        return corewire::Channel(url(protocol, server).c_str(), channel_options());
+        return corewire::Channel(url(protocol, server).c_str(), channel_options(server));
     } catch (const corewire::Error& error) {
         cannot_connect(server, error);
     }
@@ -69,6 +70,9 @@ std::unique_ptr<Connector> connector(const Endpoint& server, Connections connect
 
 std::unique_ptr<Connector> connect_native(const Endpoint& server, Connections connections) {
     return connector<kNative>(server, connections);
+}
+std::unique_ptr<Connector> connect_memory(const Endpoint& server, Connections connections) {
+    return connector<kMemory>(server, connections);
 }
 std::unique_ptr<Connector> connect_rest(const Endpoint& server, Connections connections) {
     return connector<kRest>(server, connections);

@@ -9,6 +9,8 @@ namespace peers::corewire_adapters {
 
 /// CW-S: the calling thread drives the connection itself; native protocol.
 std::unique_ptr<Connector> connect_native(const Endpoint& server, Connections connections);
+/// CW-SHM: as CW-S, through memory that client and server share; the same host only.
+std::unique_ptr<Connector> connect_memory(const Endpoint& server, Connections connections);
 /// CW-REST and CW-GRPC: the same over HTTP/2.
 std::unique_ptr<Connector> connect_rest(const Endpoint& server, Connections connections);
 std::unique_ptr<Connector> connect_grpc(const Endpoint& server, Connections connections);

@@ -15,8 +15,17 @@ struct Operations {
     corewire::Operation deallocate{kDeallocate};
 };
 
-inline corewire::ChannelOptions channel_options() {
+inline corewire::ChannelOptions channel_options(const Endpoint& server) {
     corewire::ChannelOptions options;
+    const Tls& tls = server.tls;
+    if (tls.on()) {
+        corewire::TlsFiles files{.authorities = tls.authorities};
+        if (tls.mutual()) {
+            files.certificate = tls.certificate;
+            files.key = tls.key;
+        }
+        options.tls = corewire::ClientTls{.files = std::move(files)};
+    }
     options.call_timeout = std::chrono::seconds(kCallTimeoutSeconds);
     return options;
 }

@@ -69,8 +69,12 @@ corewire::Handlers handlers(Allocator& allocator) {
     return handlers;
 }
 
-corewire::ServerOptions options() {
+corewire::ServerOptions options(const Tls& tls) {
     corewire::ServerOptions options;
+    if (tls.on()) {
+        options.tls = corewire::ServerTls{
+            .files = {tls.certificate, tls.key, tls.mutual() ? tls.authorities : std::string()}};
+    }
     // The server has one core.
     options.loops = 1;
     return options;
@@ -79,7 +83,7 @@ corewire::ServerOptions options() {
 class GutiServer final : public Server {
   public:
     GutiServer(const Endpoint& listen, Allocator& allocator)
-        : server_({listen.to_string()}, handlers(allocator), options()) {}
+        : server_({listen.to_string()}, handlers(allocator), options(listen.tls)) {}
 
     [[nodiscard]] std::string address() const override { return server_.address(); }
 

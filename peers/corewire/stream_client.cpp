@@ -16,7 +16,7 @@ constexpr int kRenewAfterSeconds = 3;
 
 struct Connection {
     explicit Connection(const Endpoint& server) try
-        : channel(url("native", server).c_str(), channel_options()) {
+        : channel(url("native", server).c_str(), channel_options(server)) {
     } catch (const corewire::Error& error) {
         cannot_connect(server, error);
     }

@@ -37,6 +37,39 @@ void to_message(const cw_guti& guti, pb::Guti& message) {
     message.set_tmsi(guti.tmsi);
 }
 
+std::shared_ptr<grpc::ChannelCredentials> credentials(const Tls& tls) {
+    if (!tls.on()) return grpc::InsecureChannelCredentials();
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = read_pem(tls.authorities);
+    if (tls.mutual()) {
+        options.pem_cert_chain = read_pem(tls.certificate);
+        options.pem_private_key = read_pem(tls.key);
+    }
+    return grpc::SslCredentials(options);
+}
+
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const Tls& tls) {
+    if (!tls.on()) return grpc::InsecureServerCredentials();
+    grpc::SslServerCredentialsOptions options(
+        tls.mutual() ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                     : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+    options.pem_key_cert_pairs.push_back({read_pem(tls.key), read_pem(tls.certificate)});
+    if (tls.mutual()) options.pem_root_certs = read_pem(tls.authorities);
+    return grpc::SslServerCredentials(options);
+}
+
+/// As WaitForConnected, but a peer that does not believe us, or that we do not believe, is known at
+/// once: gRPC would try again until the time is over.
+bool connects(grpc::Channel& channel) {
+    const auto deadline = in_seconds(kCallTimeoutSeconds);
+    for (;;) {
+        const grpc_connectivity_state state = channel.GetState(true);
+        if (state == GRPC_CHANNEL_READY) return true;
+        if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) return false;
+        if (!channel.WaitForStateChange(state, deadline)) return false;
+    }
+}
+
 }  // namespace
 
 void tune_library() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
@@ -55,10 +88,13 @@ Channel::Channel(const Endpoint& server) {
     arguments.SetMaxSendMessageSize(-1);
     // Without a pool of its own, channels to one address share one connection.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    channel_ = grpc::CreateCustomChannel(server.to_string(), grpc::InsecureChannelCredentials(),
-                                         arguments);
-    if (!channel_->WaitForConnected(in_seconds(kCallTimeoutSeconds))) {
-        throw std::runtime_error("cannot connect to " + server.to_string());
+    channel_ = grpc::CreateCustomChannel(server.to_string(), credentials(server.tls), arguments);
+    const bool connected = server.tls.on()
+                               ? connects(*channel_)
+                               : channel_->WaitForConnected(in_seconds(kCallTimeoutSeconds));
+    if (!connected) {
+        throw std::runtime_error("cannot connect to " + server.to_string() +
+                                 (server.tls.on() ? ": no TLS connection came about" : ""));
     }
 }
 
@@ -71,7 +107,7 @@ void configure(grpc::ServerBuilder& builder, const Endpoint& listen, int& bound_
     builder.SetMaxSendMessageSize(-1);
     // Else a port that another gRPC server uses would be taken as well, silently.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddListeningPort(listen.to_string(), grpc::InsecureServerCredentials(), &bound_port);
+    builder.AddListeningPort(listen.to_string(), server_credentials(listen.tls), &bound_port);
 }
 
 std::unique_ptr<grpc::Server> start(grpc::ServerBuilder& builder, const Endpoint& listen,

@@ -95,6 +95,8 @@ struct Adapter {
     bool can_share = false;
     /// Empty when the library was absent at build time.
     std::optional<Implementation> implementation;
+    /// Why it has no TLS; empty when it has.
+    std::string_view no_tls = {};
 };
 
 }  // namespace peers

@@ -45,10 +45,10 @@ std::vector<Adapter> make_catalog() {
     return {
         {"BASELINE-TCP", "none", "nothing",
          "Network baseline: one byte each way over blocking TCP, as netperf's TCP_RR; no GUTI",
-         false, false, make_baseline_tcp()},
+         false, false, make_baseline_tcp(), "it is the network alone"},
         {"TCP-AS", "none", "nothing",
          "Asynchronous client (reader thread, promise and future), blocking pool of 32 workers",
-         true, true, make_tcp_as()},
+         true, true, make_tcp_as(), "the hand-written protocol has none"},
         {"GRPC-S", "gRPC", kGrpc, "Synchronous unary gRPC", true, true, GRPC_ADAPTER(make_grpc_s)},
         {"GRPC-AS", "gRPC", kGrpc,
          "Asynchronous unary gRPC: completion queue, a finite state machine a call", true, true,
@@ -67,13 +67,17 @@ std::vector<Adapter> make_catalog() {
          THRIFT_ADAPTER(make_thrift_nb)},
         {"THRIFT-AS", "Thrift", kThrift,
          "TEvhttpServer and TEvhttpClientChannel: binary protocol over HTTP, promise and future",
-         true, false, THRIFT_ADAPTER(make_thrift_as)},
+         true, false, THRIFT_ADAPTER(make_thrift_as),
+         "Thrift's TEvhttpClientChannel makes its own connections, in clear text"},
         {"CW-S", "Corewire", kCorewire, "Blocking native call", true, true,
          COREWIRE_ADAPTER(make_cw_s)},
         {"CW-AS", "Corewire", kCorewire, "Asynchronous native call", true, true,
          COREWIRE_ADAPTER(make_cw_as)},
         {"CW-BI", "Corewire", kCorewire, "Bidirectional native stream", true, true,
          COREWIRE_ADAPTER(make_cw_bi)},
+        {"CW-SHM", "Corewire", kCorewire,
+         "Blocking native call through shared memory: the same host only, no TCP", true, true,
+         COREWIRE_ADAPTER(make_cw_shm), "memory of one host, between processes of one user"},
         {"CW-REST", "Corewire", kCorewire, "REST over HTTP/2", true, true,
          COREWIRE_ADAPTER(make_cw_rest)},
         {"CW-GRPC", "Corewire", kCorewire, "gRPC over Corewire's HTTP/2", true, true,
@@ -109,7 +113,8 @@ void print_catalog() {
                  .add("framework", adapter.framework)
                  .add("description", adapter.description)
                  .add("rpc", adapter.is_rpc)
-                 .add("connections", adapter.can_share ? "own,shared" : "own"));
+                 .add("connections", adapter.can_share ? "own,shared" : "own")
+                 .add("no_tls", adapter.no_tls));
     }
 }
 

@@ -24,6 +24,11 @@ Usage: corewire-peer-client --adapter NAME --connect HOST:PORT [options]
   --server-pid P        also measure the CPU time and count the threads of this process
   --connections own|shared
                         shared: all clients use one connection (default own)
+  --tls off|server|mutual
+                        TLS; mutual: this end shows a certificate too (default off)
+  --tls-authorities F   PEM file: who issued the server's certificate
+  --tls-certificate F, --tls-key F
+                        PEM files: this end's certificate and its key, for --tls mutual
   --cpus LIST           run on these CPUs only, for example 1 or 0,2-3
   --list                print all adapters as JSON lines, and whether this build has them
   --help                this text
@@ -79,6 +84,8 @@ void read_option(Arguments& arguments, ClientOptions& options) {
         options.connections = connections == "own" ? Connections::own : Connections::shared;
     } else if (arguments.is("--cpus")) {
         options.cpus = arguments.value();
+    } else if (read_tls_option(arguments, options.tls)) {
+        return;
     } else if (arguments.is("--list")) {
         options.list = true;
     } else if (arguments.is("--help")) {
@@ -92,6 +99,7 @@ void check(const ClientOptions& options) {
     // The clocks count in nanoseconds in 64 bits; a year is far within.
     constexpr double kYear = 365.0 * 24 * 3600;
     if (options.adapter == nullptr) throw UsageError("--adapter is missing, see --help");
+    check_tls(options.tls, *options.adapter, false);
     if (options.server.port == 0)
         throw UsageError("--connect is missing or has port 0, see --help");
     if (!options.requests && !options.duration_s) {
@@ -120,6 +128,7 @@ void check(const ClientOptions& options) {
 ClientOptions parse_client_options(int argc, char** argv) {
     ClientOptions options;
     for (Arguments arguments(argc, argv); arguments.next();) read_option(arguments, options);
+    options.server.tls = options.tls;
     if (!options.help && !options.list) check(options);
     return options;
 }

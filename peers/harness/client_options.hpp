@@ -33,6 +33,8 @@ struct ClientOptions {
     std::optional<pid_t> server_pid;
     Connections connections = Connections::own;
     std::string cpus;
+    /// Goes to `server.tls` when all options are read.
+    Tls tls{};
     bool help = false;
     bool list = false;
 };

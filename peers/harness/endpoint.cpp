@@ -20,7 +20,7 @@ Endpoint Endpoint::parse(std::string_view text) {
         fail("an IPv6 host stands in brackets");
     }
     if (host.empty()) fail("the host is empty");
-    Endpoint endpoint{std::string(host), 0};
+    Endpoint endpoint{std::string(host), 0, {}};
     const auto [end, error] =
         std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
     if (error != std::errc{} || end != port.data() + port.size()) {

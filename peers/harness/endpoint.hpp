@@ -5,12 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "harness/tls.hpp"
+
 namespace peers {
 
-/// Where a server listens. Port 0 asks the system for a free one.
+/// Where a server listens, and how it is spoken to there. Port 0 asks the system for a free one.
 struct Endpoint {
     std::string host;
     std::uint16_t port = 0;
+    /// Not part of the text.
+    Tls tls{};
 
     /// Reads "127.0.0.1:5000", "localhost:0" or "[::1]:5000". Throws std::invalid_argument.
     static Endpoint parse(std::string_view text);

@@ -26,6 +26,11 @@ Usage: corewire-peer-server --adapter NAME [options]
 
   --adapter NAME       which adapter; --list shows all
   --listen HOST:PORT   where to listen (default 127.0.0.1:0; port 0 takes a free one)
+  --tls off|server|mutual
+                       TLS; mutual: clients must show a certificate too (default off)
+  --tls-certificate F, --tls-key F
+                       PEM files: this server's certificate and its key
+  --tls-authorities F  PEM file: who issues the certificates of clients, for --tls mutual
   --cpus LIST          run on these CPUs only, for example 0 or 0,2-3
   --list               print all adapters as JSON lines, and whether this build has them
   --help               this text
@@ -42,8 +47,9 @@ constexpr unsigned kStopSeconds = 2;
 
 struct Options {
     const Adapter* adapter = nullptr;
-    Endpoint listen{"127.0.0.1", 0};
+    Endpoint listen{"127.0.0.1", 0, {}};
     std::string cpus;
+    Tls tls{};
     bool help = false;
     bool list = false;
 };
@@ -61,6 +67,8 @@ Options parse(int argc, char** argv) {
             }
         } else if (arguments.is("--cpus")) {
             options.cpus = arguments.value();
+        } else if (read_tls_option(arguments, options.tls)) {
+            continue;
         } else if (arguments.is("--list")) {
             options.list = true;
         } else if (arguments.is("--help")) {
@@ -72,6 +80,8 @@ Options parse(int argc, char** argv) {
     if (!options.help && !options.list && options.adapter == nullptr) {
         throw UsageError("--adapter is missing, see --help");
     }
+    options.listen.tls = options.tls;
+    if (options.adapter != nullptr) check_tls(options.tls, *options.adapter, true);
     return options;
 }
 

@@ -137,7 +137,8 @@ std::string address_of(const Socket& socket) {
     const int status = getnameinfo(address, length, host.data(), host.size(), port.data(),
                                    port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
     if (status != 0) throw std::runtime_error(gai_strerror(status));
-    return Endpoint{host.data(), static_cast<std::uint16_t>(std::stoi(port.data()))}.to_string();
+    return Endpoint{host.data(), static_cast<std::uint16_t>(std::stoi(port.data())), {}}
+        .to_string();
 }
 
 }  // namespace peers

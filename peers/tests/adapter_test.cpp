@@ -1,4 +1,5 @@
-// The contract of an adapter, with server and clients in one process. Argument: the adapter.
+// The contract of an adapter, with server and clients in one process. Arguments: the adapter; for
+// TLS also `server` or `mutual`, and the folder of the tests' certificates.
 #include <atomic>
 #include <set>
 #include <string>
@@ -26,11 +27,21 @@ std::string pattern(std::size_t size) {
     return payload;
 }
 
+Tls certificate(Tls::Mode mode, const std::string& folder, const std::string& name) {
+    if (mode == Tls::Mode::off) return {};
+    return {mode, folder + "/" + name + ".pem", folder + "/" + name + ".key",
+            folder + "/authority.pem"};
+}
+
 struct Fixture {
-    explicit Fixture(const Adapter& of)
+    explicit Fixture(const Adapter& of, Tls::Mode mode = Tls::Mode::off,
+                     const std::string& folder = {})
         : adapter(of),
-          server(adapter.implementation->serve(Endpoint{"127.0.0.1", 0}, allocator)),
-          address(Endpoint::parse(server->address())) {}
+          server(adapter.implementation->serve(
+              Endpoint{"127.0.0.1", 0, certificate(mode, folder, "server")}, allocator)),
+          address(Endpoint::parse(server->address())) {
+        address.tls = certificate(mode, folder, "client");
+    }
 
     [[nodiscard]] std::unique_ptr<Connector> connector(Connections connections) const {
         return adapter.implementation->connector(address, connections);
@@ -96,15 +107,51 @@ void a_missing_server_is_named(const Fixture& fixture, const Endpoint& nobody) {
                  std::exception, "cannot connect to " + nobody.to_string());
 }
 
+/// A call that must not be answered; where the refusal shows, at the connection or at the call, is
+/// the library's.
+void is_refused(const Fixture& fixture, const Tls& tls) {
+    Endpoint other = fixture.address;
+    other.tls = tls;
+    const auto before = fixture.allocator.allocated();
+    bool answered = true;
+    try {
+        const auto connector = fixture.adapter.implementation->connector(other, Connections::own);
+        connector->connect()->allocate("x");
+    } catch (const std::exception&) {
+        answered = false;
+    }
+    CHECK(!answered);
+    CHECK_EQUAL(fixture.allocator.allocated(), before);
+}
+
+void who_is_not_known_is_refused(const Fixture& fixture, const std::string& folder) {
+    if (fixture.address.tls.mutual()) {
+        Tls nameless = fixture.address.tls;
+        nameless.mode = Tls::Mode::server;
+        is_refused(fixture, nameless);
+        Tls foreign = certificate(Tls::Mode::mutual, folder, "foreign");
+        is_refused(fixture, foreign);
+    }
+    Tls doubting = fixture.address.tls;
+    doubting.authorities = folder + "/stranger.pem";
+    is_refused(fixture, doubting);
+}
+
+Tls::Mode mode_of(const std::string& name) {
+    return name == "mutual" ? Tls::Mode::mutual : Tls::Mode::server;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    CHECK_EQUAL(argc, 2);
+    CHECK(argc == 2 || argc == 4);
     const TerminationSignals signals;
     const Adapter& adapter = find_adapter(argv[1]);
+    const Tls::Mode mode = argc == 4 ? mode_of(argv[2]) : Tls::Mode::off;
+    const std::string folder = argc == 4 ? argv[3] : "";
     Endpoint gone;
     {
-        Fixture fixture(adapter);
+        Fixture fixture(adapter, mode, folder);
         gone = fixture.address;
         if (adapter.is_rpc) {
             payloads_come_back(fixture);
@@ -117,7 +164,8 @@ int main(int argc, char** argv) {
             CHECK_EQUAL(client->allocate("x").payload, "x");
         }
         a_taken_port_is_named(fixture);
+        if (mode != Tls::Mode::off) who_is_not_known_is_refused(fixture, folder);
     }
-    const Fixture other(adapter);
+    const Fixture other(adapter, mode, folder);
     a_missing_server_is_named(other, gone);
 }

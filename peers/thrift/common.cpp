@@ -48,6 +48,21 @@ std::shared_ptr<apache::thrift::TConfiguration> unlimited() {
                                                             std::numeric_limits<int>::max());
 }
 
+std::shared_ptr<apache::thrift::transport::TSSLSocketFactory> tls_sockets(const Tls& tls,
+                                                                          bool is_server) {
+    auto factory = std::make_shared<apache::thrift::transport::TSSLSocketFactory>();
+    factory->server(is_server);
+    const bool shows = is_server || tls.mutual();
+    const bool checks = !is_server || tls.mutual();
+    if (shows) {
+        factory->loadCertificate(tls.certificate.c_str());
+        factory->loadPrivateKey(tls.key.c_str());
+    }
+    if (checks) factory->loadTrustedCertificates(tls.authorities.c_str());
+    factory->authenticate(checks);
+    return factory;
+}
+
 void allocate(Allocator& allocator, const idl::AllocateRequest& request,
               idl::AllocateResponse& response) {
     cw_guti guti{};

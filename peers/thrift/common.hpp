@@ -4,6 +4,7 @@
 #include <thrift/TConfiguration.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
+#include <thrift/transport/TSSLSocket.h>
 
 #include <memory>
 
@@ -18,6 +19,10 @@ Versions versions();
 
 /// The largest message and frame that Thrift can be told to accept.
 std::shared_ptr<apache::thrift::TConfiguration> unlimited();
+
+/// Makes the TLS sockets of one end. Must outlive them.
+std::shared_ptr<apache::thrift::transport::TSSLSocketFactory> tls_sockets(const Tls& tls,
+                                                                          bool is_server);
 
 /// TFramedTransport, with the size limit applied to each message. As released, Thrift 0.17 adds
 /// up what a connection has received and drops it at the limit: 100 MiB as installed, and at

@@ -14,8 +14,8 @@ namespace {
 class FramedConnection {
   public:
     explicit FramedConnection(const Endpoint& server)
-        : socket_(std::make_shared<apache::thrift::transport::TSocket>(server.host, server.port,
-                                                                       unlimited())),
+        : tls_(server.tls.on() ? tls_sockets(server.tls, false) : nullptr),
+          socket_(make_socket(server)),
           transport_(std::make_shared<FramedTransport>(socket_)),
           client_(std::make_shared<apache::thrift::protocol::TBinaryProtocol>(transport_)) {
         socket_->setNoDelay(true);
@@ -24,6 +24,8 @@ class FramedConnection {
         socket_->setSendTimeout(kCallTimeoutSeconds * 1000);
         try {
             transport_->open();
+            // A TLS socket shakes hands, and counts as open, from its first octets on.
+            if (tls_) socket_->write(nullptr, 0);
         } catch (const apache::thrift::TException& error) {
             throw std::runtime_error("cannot connect to " + server.to_string() + ": " +
                                      error.what());
@@ -37,6 +39,14 @@ class FramedConnection {
     void close() { socket_->close(); }
 
   private:
+    std::shared_ptr<apache::thrift::transport::TSocket> make_socket(const Endpoint& server) {
+        if (tls_) return tls_->createSocket(server.host, server.port);
+        return std::make_shared<apache::thrift::transport::TSocket>(server.host, server.port,
+                                                                    unlimited());
+    }
+
+    /// Null in clear text.
+    std::shared_ptr<apache::thrift::transport::TSSLSocketFactory> tls_;
     std::shared_ptr<apache::thrift::transport::TSocket> socket_;
     std::shared_ptr<FramedTransport> transport_;
     idl::GutiServiceClient client_;

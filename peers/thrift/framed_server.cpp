@@ -3,7 +3,9 @@
 #include <thrift/TOutput.h>
 #include <thrift/server/TNonblockingServer.h>
 #include <thrift/server/TThreadedServer.h>
+#include <thrift/transport/TNonblockingSSLServerSocket.h>
 #include <thrift/transport/TNonblockingServerSocket.h>
+#include <thrift/transport/TSSLServerSocket.h>
 #include <thrift/transport/TServerSocket.h>
 
 #include <chrono>
@@ -125,7 +127,11 @@ class ThreadedHost final : public Server {
 std::unique_ptr<Server> serve_threaded(const Endpoint& listen, Allocator& allocator) {
     using apache::thrift::server::TThreadedServer;
     using apache::thrift::transport::TServerSocket;
-    auto socket = std::make_shared<TServerSocket>(listen.host, listen.port);
+    using apache::thrift::transport::TSSLServerSocket;
+    const std::shared_ptr<TServerSocket> socket =
+        listen.tls.on() ? std::make_shared<TSSLServerSocket>(listen.host, listen.port,
+                                                             tls_sockets(listen.tls, true))
+                        : std::make_shared<TServerSocket>(listen.host, listen.port);
     // Threads that `stop` can interrupt poll before each receive, which costs a tenth of the rate.
     // The price: the destructor waits until the clients have gone.
     socket->setInterruptableChildren(false);
@@ -139,7 +145,11 @@ std::unique_ptr<Server> serve_threaded(const Endpoint& listen, Allocator& alloca
 std::unique_ptr<Server> serve_nonblocking(const Endpoint& listen, Allocator& allocator) {
     using apache::thrift::server::TNonblockingServer;
     using apache::thrift::transport::TNonblockingServerSocket;
-    auto socket = std::make_shared<TNonblockingServerSocket>(listen.host, listen.port);
+    using apache::thrift::transport::TNonblockingSSLServerSocket;
+    const std::shared_ptr<TNonblockingServerSocket> socket =
+        listen.tls.on() ? std::make_shared<TNonblockingSSLServerSocket>(
+                              listen.host, listen.port, tls_sockets(listen.tls, true))
+                        : std::make_shared<TNonblockingServerSocket>(listen.host, listen.port);
     auto server = std::make_unique<TNonblockingServer>(
         make_processor(allocator), std::make_shared<TBinaryProtocolFactory>(), socket);
     server->setNumIOThreads(1);

@@ -79,6 +79,8 @@ Examples:
         what raised malloc thresholds gain an adapter
   corewire lab run guti --rate 100,1k,max --payload 0
         two rates, and as fast as it goes
+  corewire lab run guti --adapter CW-S,GRPC-S --tls off,mutual --clients 1 --payload 0,10k
+        what mutual TLS costs each of them
   corewire lab run guti --profile full --out out/thesis
         the thesis's own matrix: about a day; if it stops, go on with
   corewire lab run guti --resume out/thesis";
@@ -148,6 +150,17 @@ pub(crate) struct GutiArgs {
     /// A connection for each client, or one for all
     #[arg(long, value_enum, default_value_t = Sharing::Own, conflicts_with = "resume")]
     pub(crate) connections: Sharing,
+    /// Secure the connections: server (it shows a certificate) or mutual (both do), each measured as an
+    /// adapter of its own (CW-S+tls, CW-S+mtls) that takes turns with the others; the report shows
+    /// what TLS costs where off is among them. Certificates are made with the program openssl
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "off",
+        conflicts_with = "resume"
+    )]
+    pub(crate) tls: Vec<Tls>,
     /// Where the server listens; port 0 takes a free one
     #[arg(
         long,
@@ -188,6 +201,17 @@ impl From<ModeArg> for Mode {
             ModeArg::Rate => Self::Rate,
         }
     }
+}
+
+/// How connections are secured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Tls {
+    /// Clear text
+    Off,
+    /// The server shows a certificate
+    Server,
+    /// Both ends show one
+    Mutual,
 }
 
 /// Whose the connections are.

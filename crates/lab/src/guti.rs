@@ -2,6 +2,7 @@
 //! Network Applications", for its eight adapters and ours.
 
 mod adapters;
+mod certificates;
 mod figures;
 mod peers;
 mod plan;
@@ -17,17 +18,18 @@ use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
 use self::adapters::{BASELINE, Subject};
+use self::certificates::Certificates;
 use self::plan::Request;
 use self::profile::Spec;
 use self::run::{Bench, Raw};
 use self::talk::NoResult;
-use crate::args::GutiArgs;
+use crate::args::{GutiArgs, Tls};
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Cell, Failure, Mode, Record};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
 
-pub(crate) use self::adapters::Catalog;
+pub(crate) use self::adapters::{Catalog, suffix};
 pub(crate) use self::figures::{latency, measured};
 pub(crate) use self::peers::Peers;
 
@@ -88,7 +90,7 @@ impl Guti {
         let peers = Peers::find(args.peers.peers_dir.as_deref())?;
         let cpus = CpuPlan::choose(request.server_cpu)?;
         let catalog = Catalog::ask(&peers, &cpus.client)?;
-        let subjects = catalog.subjects(&request.adapters, request.connections)?;
+        let subjects = catalog.subjects(&request.adapters, &args.tls, request.connections)?;
         let holes: Vec<String> = subjects
             .iter()
             .filter_map(|subject| subject.hole.as_ref().map(ToString::to_string))
@@ -110,6 +112,7 @@ impl Guti {
                 listen: request.listen.clone(),
                 warmup: spec.warmup,
                 patience: Duration::from_secs(args.common.patience),
+                certificates: None,
             },
             baseline_window: spec.baseline,
             has_baseline: catalog.has_baseline(),
@@ -128,6 +131,15 @@ impl Guti {
 impl Scenario for Guti {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn prepare(&mut self, dir: &Path) -> anyhow::Result<()> {
+        let secured = |subject: &Subject| subject.tls != Tls::Off && subject.hole.is_none();
+        if self.subjects.iter().any(secured) {
+            let made = Certificates::make(dir, &self.bench.listen)?;
+            self.bench.certificates = Some(made);
+        }
+        Ok(())
     }
 
     fn plan(&self) -> Plan {
@@ -231,6 +243,7 @@ impl NetworkBaseline {
                 listen: "127.0.0.1:0".to_owned(),
                 warmup: Duration::from_millis(20),
                 patience: Duration::from_secs(10),
+                certificates: None,
             },
             window,
         })

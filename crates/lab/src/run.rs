@@ -72,6 +72,7 @@ fn scenario_run(
     before: &[Record],
 ) -> anyhow::Result<ExitCode> {
     let dir = directory(scenario.name(), common)?;
+    scenario.prepare(&dir)?;
     let mut plan = scenario.plan();
     plan.skip(&session::done(before));
     if let Some(record) = before.last()

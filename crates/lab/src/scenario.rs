@@ -3,6 +3,7 @@
 //! Ctrl-C, resuming.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -14,6 +15,14 @@ use crate::stop::Stop;
 pub(crate) trait Scenario {
     /// As in the records: `guti`.
     fn name(&self) -> &'static str;
+
+    /// Makes what the runs need in the folder of the results. Before anything else.
+    ///
+    /// # Errors
+    /// When that cannot be made; nothing is run then.
+    fn prepare(&mut self, _dir: &Path) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// Everything to be run, in order.
     fn plan(&self) -> Plan;

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     const Adapter& calling = find_adapter(argv[1]);
     const Adapter& serving = find_adapter(argv[2]);
     Allocator allocator;
-    const auto server = serving.implementation->serve(Endpoint{"127.0.0.1", 0}, allocator);
+    const auto server = serving.implementation->serve(Endpoint{"127.0.0.1", 0, {}}, allocator);
     const auto connector =
         calling.implementation->connector(Endpoint::parse(server->address()), Connections::own);
     const auto client = connector->connect();

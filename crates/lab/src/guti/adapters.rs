@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
 use super::peers::Peers;
-use crate::args::Sharing;
+use crate::args::{Sharing, Tls};
 use crate::process::{Cpus, Output, Process};
 use crate::record::Failure;
 
@@ -16,7 +16,7 @@ pub(super) const BASELINE: &str = "BASELINE-TCP";
 
 /// The thesis's eight in its own order, gRPC's newer API, Corewire's. Shown in this order; those
 /// that a build does not know are shown as missing.
-const KNOWN: [(&str, &str); 14] = [
+const KNOWN: [(&str, &str); 15] = [
     ("GRPC-S", "synchronous unary gRPC"),
     ("GRPC-AS", "asynchronous unary gRPC"),
     ("GRPC-BI", "synchronous bidirectional gRPC stream"),
@@ -29,6 +29,10 @@ const KNOWN: [(&str, &str); 14] = [
     ("CW-S", "Corewire, blocking"),
     ("CW-AS", "Corewire, asynchronous"),
     ("CW-BI", "Corewire, bidirectional stream"),
+    (
+        "CW-SHM",
+        "Corewire, blocking, through shared memory: one host, no TCP",
+    ),
     ("CW-REST", "Corewire, REST over HTTP/2"),
     ("CW-GRPC", "Corewire, gRPC over HTTP/2"),
 ];
@@ -62,6 +66,9 @@ pub(crate) struct Adapter {
     /// Whose connections it can use: `own`, or `own,shared`.
     #[serde(default)]
     connections: String,
+    /// Why it has no TLS; empty when it has.
+    #[serde(default)]
+    no_tls: String,
 }
 
 /// All adapters, those of the evaluation first and in its order.
@@ -138,6 +145,7 @@ impl Catalog {
                     framework: String::new(),
                     description: description.to_owned(),
                     connections: String::new(),
+                    no_tls: String::new(),
                 })
             })
             .collect();
@@ -158,20 +166,23 @@ impl Catalog {
         self.has_baseline
     }
 
-    /// The subjects of the names given (any case, each once), or every adapter when there are none.
+    /// The subjects of the names given (any case, each once), or every adapter when there are none;
+    /// each as often as there are kinds of TLS, unless its name says which.
     ///
     /// # Errors
     /// When a name is no adapter; says which there are.
     pub(super) fn subjects(
         &self,
         names: &[String],
+        kinds: &[Tls],
         sharing: Sharing,
     ) -> anyhow::Result<Vec<Subject>> {
+        let kinds = if kinds.is_empty() { &[Tls::Off] } else { kinds };
         if names.is_empty() {
-            return Ok(self
-                .adapters
-                .iter()
-                .map(|adapter| Subject::of(adapter, false, sharing))
+            let every = self.adapters.iter();
+            return Ok(every
+                .flat_map(|adapter| kinds.iter().map(move |kind| (adapter, *kind)))
+                .map(|(adapter, kind)| Subject::of(adapter, kind, false, sharing))
                 .collect());
         }
         let mut subjects: Vec<Subject> = Vec::new();
@@ -181,19 +192,41 @@ impl Catalog {
                 Some(plain) => (plain, true),
                 None => (upper.as_str(), false),
             };
+            let (plain, named) = [Tls::Server, Tls::Mutual]
+                .into_iter()
+                .find_map(|kind| {
+                    let suffix = suffix(kind).to_ascii_uppercase();
+                    Some((plain.strip_suffix(&suffix)?, Some(kind)))
+                })
+                .unwrap_or((plain, None));
             let Some(adapter) = self.adapters.iter().find(|adapter| adapter.name == plain) else {
                 let known: Vec<&str> = self.adapters.iter().map(|a| a.name.as_str()).collect();
                 bail!(
-                    "there is no adapter {name:?}; there are {}; each also with {MALLOC} behind it",
-                    known.join(", ")
+                    "there is no adapter {name:?}; there are {}; each also with {}, {} or {MALLOC} \
+                     behind it",
+                    known.join(", "),
+                    suffix(Tls::Server),
+                    suffix(Tls::Mutual)
                 );
             };
-            let subject = Subject::of(adapter, malloc, sharing);
-            if !subjects.contains(&subject) {
-                subjects.push(subject);
+            let kinds = named.as_ref().map_or(kinds, std::slice::from_ref);
+            for kind in kinds {
+                let subject = Subject::of(adapter, *kind, malloc, sharing);
+                if !subjects.contains(&subject) {
+                    subjects.push(subject);
+                }
             }
         }
         Ok(subjects)
+    }
+}
+
+/// What stands behind the name of an adapter whose connections are secured.
+pub(crate) const fn suffix(kind: Tls) -> &'static str {
+    match kind {
+        Tls::Off => "",
+        Tls::Server => "+tls",
+        Tls::Mutual => "+mtls",
     }
 }
 
@@ -206,16 +239,18 @@ pub(super) struct Subject {
     pub(super) adapter: String,
     /// Why it cannot run, and what to do about it.
     pub(super) hole: Option<Failure>,
+    pub(super) tls: Tls,
     malloc: bool,
 }
 
 impl Subject {
-    fn of(adapter: &Adapter, malloc: bool, sharing: Sharing) -> Self {
-        let suffix = if malloc { MALLOC } else { "" };
+    fn of(adapter: &Adapter, tls: Tls, malloc: bool, sharing: Sharing) -> Self {
+        let tuned = if malloc { MALLOC } else { "" };
         Self {
-            name: format!("{}{suffix}", adapter.name),
+            name: format!("{}{}{tuned}", adapter.name, suffix(tls)),
             adapter: adapter.name.clone(),
-            hole: hole(adapter, sharing),
+            hole: hole(adapter, tls, sharing),
+            tls,
             malloc,
         }
     }
@@ -226,6 +261,7 @@ impl Subject {
             name: BASELINE.to_owned(),
             adapter: BASELINE.to_owned(),
             hole: None,
+            tls: Tls::Off,
             malloc: false,
         }
     }
@@ -242,12 +278,17 @@ impl Subject {
     }
 }
 
-fn hole(adapter: &Adapter, sharing: Sharing) -> Option<Failure> {
+fn hole(adapter: &Adapter, tls: Tls, sharing: Sharing) -> Option<Failure> {
     let Adapter { name, needs, .. } = adapter;
     let (what, next) = if !adapter.built {
         (
             format!("{name} is not built"),
             format!("it needs {needs}; install that and run `make peers`"),
+        )
+    } else if tls != Tls::Off && !adapter.no_tls.is_empty() {
+        (
+            format!("{name} has no TLS: {}", adapter.no_tls),
+            "compare it in clear text (--tls off)".to_owned(),
         )
     } else if sharing == Sharing::Shared && adapter.connections == "own" {
         (
@@ -274,7 +315,7 @@ pub(super) mod tests {
             r#"some library says hello
 {"adapter":"BASELINE-TCP","built":true,"needs":"nothing","framework":"none","description":"net"}
 {"adapter":"NEW-ONE","built":true,"needs":"","framework":"new","description":"later than us","connections":"own"}
-{"adapter":"TCP-AS","built":true,"needs":"nothing","framework":"none","description":"tcp"}
+{"adapter":"TCP-AS","built":true,"needs":"nothing","framework":"none","description":"tcp","no_tls":"none was written"}
 {"adapter":"THRIFT-S","built":false,"needs":"libthrift-dev","framework":"Thrift","description":"t"}"#,
         )
         .expect("a list")
@@ -285,7 +326,7 @@ pub(super) mod tests {
         let catalog = catalog();
         let names: Vec<&str> = catalog.adapters().iter().map(|a| a.name.as_str()).collect();
         assert_eq!(
-            (names[0], names[13], names[14]),
+            (names[0], names[14], names[15]),
             ("GRPC-S", "CW-GRPC", "NEW-ONE")
         );
         assert!(!names.contains(&BASELINE));
@@ -302,7 +343,9 @@ pub(super) mod tests {
     #[test]
     fn subjects_by_name_in_any_case_and_once() {
         let names = ["tcp-as", "TCP-AS", "tcp-as+MALLOC", "Thrift-S"].map(str::to_owned);
-        let subjects = catalog().subjects(&names, Sharing::Own).expect("all known");
+        let subjects = catalog()
+            .subjects(&names, &[], Sharing::Own)
+            .expect("all known");
         let shown: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(shown, ["TCP-AS", "TCP-AS+malloc", "THRIFT-S"]);
         assert!(subjects[0].environment().is_empty());
@@ -317,8 +360,45 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn each_kind_of_tls_is_a_subject_and_who_has_none_is_a_hole() {
+        let kinds = [Tls::Off, Tls::Mutual];
+        let names = |subjects: &[Subject]| -> Vec<String> {
+            subjects
+                .iter()
+                .map(|subject| subject.name.clone())
+                .collect()
+        };
+        let every = catalog()
+            .subjects(&[], &kinds, Sharing::Own)
+            .expect("all known");
+        assert!(names(&every).contains(&"CW-S+mtls".to_owned()));
+        // As a resumed session names them: those names say it all.
+        let again = catalog()
+            .subjects(&names(&every), &[], Sharing::Own)
+            .expect("all known");
+        assert_eq!(every, again);
+
+        let given = ["TCP-AS+malloc", "NEW-ONE+tls"].map(str::to_owned);
+        let subjects = catalog()
+            .subjects(&given, &kinds, Sharing::Own)
+            .expect("all known");
+        assert_eq!(
+            names(&subjects),
+            ["TCP-AS+malloc", "TCP-AS+mtls+malloc", "NEW-ONE+tls"]
+        );
+        assert_eq!(subjects[0].hole, None);
+        let hole = subjects[1].hole.as_ref().expect("no TLS").to_string();
+        assert!(
+            hole.contains("TCP-AS has no TLS: none was written"),
+            "{hole}"
+        );
+        assert_eq!((subjects[2].tls, &subjects[2].hole), (Tls::Server, &None));
+    }
+
+    #[test]
     fn who_cannot_share_a_connection_is_a_hole_when_that_is_asked() {
-        let subjects = catalog().subjects(&["NEW-ONE".into(), "TCP-AS".into()], Sharing::Shared);
+        let subjects =
+            catalog().subjects(&["NEW-ONE".into(), "TCP-AS".into()], &[], Sharing::Shared);
         let subjects = subjects.expect("both known");
         let hole = subjects[0]
             .hole
@@ -332,7 +412,7 @@ pub(super) mod tests {
     #[test]
     fn nonsense_is_answered_with_what_there_is() {
         let error = catalog()
-            .subjects(&["HTTP/9".to_owned()], Sharing::Own)
+            .subjects(&["HTTP/9".to_owned()], &[], Sharing::Own)
             .expect_err("none")
             .to_string();
         assert!(
@@ -341,7 +421,7 @@ pub(super) mod tests {
         );
         assert!(
             catalog()
-                .subjects(&["+malloc".to_owned()], Sharing::Own)
+                .subjects(&["+malloc".to_owned()], &[], Sharing::Own)
                 .is_err()
         );
     }

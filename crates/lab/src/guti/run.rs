@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::adapters::Subject;
+use super::certificates::Certificates;
 use super::peers::Peers;
 use super::talk::{Conversation, NoResult, Terms, await_ready};
 use crate::harness::{PeerResult, Ready};
@@ -24,6 +25,8 @@ pub(super) struct Bench {
     /// For a server to listen and for a client to connect; for the last answers on top of the
     /// planned time; between two signs of life (one a second) where no time is planned.
     pub(super) patience: Duration,
+    /// For the subjects with TLS; there when there are such.
+    pub(super) certificates: Option<Certificates>,
 }
 
 /// A run that came to a result.
@@ -85,6 +88,8 @@ impl Bench {
 
     fn start_server(&self, subject: &Subject) -> Result<Process, Failure> {
         let arguments = ["--adapter", &subject.adapter, "--listen", &self.listen];
+        let arguments = arguments.map(str::to_owned).into_iter();
+        let arguments = arguments.chain(self.tls(subject, true));
         Process::spawn(
             &self.peers.server,
             arguments,
@@ -92,6 +97,13 @@ impl Bench {
             &self.cpus.server,
         )
         .map_err(|error| not_started(&error))
+    }
+
+    /// The options of TLS for one of the programs.
+    fn tls(&self, subject: &Subject, is_server: bool) -> Vec<String> {
+        self.certificates
+            .as_ref()
+            .map_or_else(Vec::new, |made| made.options(subject.tls, is_server))
     }
 
     fn start_client(
@@ -125,6 +137,7 @@ impl Bench {
             "--connections",
             if shared { "shared" } else { "own" }.to_owned(),
         );
+        arguments.extend(self.tls(subject, false));
         Process::spawn(
             &self.peers.client,
             arguments,

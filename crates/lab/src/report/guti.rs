@@ -12,6 +12,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod thesis;
+mod tls;
 mod versus;
 
 use std::fmt::Write as _;
@@ -44,7 +45,7 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
     let figures = figures::all(&runs);
     let single = |figure: &&Figure| is_single_client(figure.number);
     let (one, several): (Vec<&Figure>, Vec<&Figure>) = figures.iter().partition(single);
-    let sections = vec![
+    let mut sections = vec![
         section("guti-answer", "The answer", answer::section(&runs, records)),
         section("guti-single", "One client: figures 5.1 to 5.6", all(&one)),
         section(
@@ -65,6 +66,10 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
         section("guti-holes", "What is not here", holes::section(&runs)),
         section("guti-data", "Every cell in one table", data::section(&runs)),
     ];
+    let tls = tls::section(&runs);
+    if !tls.is_empty() {
+        sections.insert(1, section("guti-tls", "What TLS costs", tls));
+    }
     let files = figures
         .into_iter()
         .filter_map(|figure| {

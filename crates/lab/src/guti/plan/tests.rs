@@ -18,7 +18,7 @@ fn request(profile: Profile) -> Request {
 
 fn subjects(count: usize) -> Vec<Subject> {
     let one = catalog()
-        .subjects(&["TCP-AS".into()], Sharing::Own)
+        .subjects(&["TCP-AS".into()], &[], Sharing::Own)
         .expect("known")
         .remove(0);
     (0..count)
@@ -50,7 +50,7 @@ fn cells(plan: &Plan) -> Vec<(Mode, Option<u64>, u64, u32)> {
 #[test]
 fn smoke_and_quick_fit_their_promise_with_all_adapters() {
     for (profile, promise) in [(Profile::Smoke, 60), (Profile::Quick, 360)] {
-        let plan = make(&request(profile), &subjects(14));
+        let plan = make(&request(profile), &subjects(15));
         assert!(
             plan.expected() < Duration::from_secs(promise),
             "{:?}",
@@ -62,7 +62,7 @@ fn smoke_and_quick_fit_their_promise_with_all_adapters() {
 
 #[test]
 fn quick_uses_its_time_and_repeats_table_cells_five_times() {
-    let plan = make(&request(Profile::Quick), &subjects(14));
+    let plan = make(&request(Profile::Quick), &subjects(15));
     assert!(
         plan.expected() > Duration::from_secs(240),
         "{:?}",
@@ -190,8 +190,8 @@ fn more_than_fits_is_run_and_said_to_take_longer() {
     let mut asked = request(Profile::Smoke);
     asked.clients = (1..=16).collect();
     asked.payloads = vec![0, 10_000, 100_000];
-    let plan = make(&asked, &subjects(14));
-    assert_eq!(plan.steps(), 14 * 48);
+    let plan = make(&asked, &subjects(15));
+    assert_eq!(plan.steps(), 15 * 48);
     assert!(
         plan.notes.iter().any(|note| note.contains("takes longer")),
         "{:?}",
@@ -215,7 +215,9 @@ fn few_repetitions_are_warned_of() {
 #[test]
 fn a_missing_adapter_is_a_hole_once_a_cell_and_costs_no_time() {
     let names = ["TCP-AS".to_owned(), "THRIFT-S".to_owned()];
-    let both = catalog().subjects(&names, Sharing::Own).expect("known");
+    let both = catalog()
+        .subjects(&names, &[], Sharing::Own)
+        .expect("known");
     let plan = make(&request(Profile::Quick), &both);
     let holes: Vec<&Step> = plan
         .turns

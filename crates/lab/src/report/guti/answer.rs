@@ -13,7 +13,7 @@ use super::metric::Metric;
 use super::runs::{Condition, Runs, reason};
 use super::tables::{self, Match};
 use super::thesis::{TABLE_PAYLOADS, TABLES};
-use super::versus::is_ours;
+use super::versus::{is_contender, is_ours};
 use crate::record::{Mode, Record};
 use crate::report::escape::escape;
 use crate::report::format;
@@ -36,8 +36,11 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
     let mut html = String::new();
     let _ = write!(html, "<p>{}</p>", escape(&measured(runs, records)));
     let measured: Vec<&String> = runs.measured_subjects().collect();
+    let (contenders, beside): (Vec<&String>, Vec<&String>) = measured
+        .into_iter()
+        .partition(|subject| is_contender(subject));
     let (ours, theirs): (Vec<&String>, Vec<&String>) =
-        measured.into_iter().partition(|subject| is_ours(subject));
+        contenders.into_iter().partition(|subject| is_ours(subject));
     html.push_str("<ul class=\"answers\">");
     for (metric, title) in METRICS {
         let sentence = standing::against_others(runs, metric, &ours, &theirs);
@@ -67,6 +70,13 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
     if !ours.is_empty() && !theirs.is_empty() {
         html.push_str(&ratios::best_against_best_table(runs, &ours, &theirs));
         html.push_str(&ratios::each_adapter_table(runs, &ours, &theirs));
+        let memory: Vec<&String> = beside
+            .into_iter()
+            .filter(|subject| subject.starts_with("CW-SHM"))
+            .collect();
+        if !memory.is_empty() {
+            html.push_str(&ratios::shared_memory_table(runs, &memory, &theirs));
+        }
     }
     html
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::metric::Metric;
+use super::versus::is_contender;
 use crate::record::{Mode, Record, Status};
 use crate::report::{format, palette};
 use crate::statistics::{Ranking, Samples, Summary, rank};
@@ -93,6 +94,14 @@ impl<'a> Runs<'a> {
     /// Every subject with a run, failed ones too, in the order of the figures.
     pub(super) fn subjects(&self) -> &[String] {
         &self.subjects
+    }
+
+    /// The subjects that may win a cell.
+    pub(super) fn contenders(&self) -> Vec<String> {
+        let all = self.subjects.iter();
+        all.filter(|subject| is_contender(subject))
+            .cloned()
+            .collect()
     }
 
     /// Every subject with a complete run, in the order of the figures.

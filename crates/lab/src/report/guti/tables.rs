@@ -48,7 +48,7 @@ pub(super) struct Cell {
     pub(super) thesis: &'static [&'static str],
     /// Among the thesis's eight.
     pub(super) comparable: Option<Ranking>,
-    /// Among all.
+    /// Among all that speak over TCP and in clear text.
     pub(super) everyone: Option<Ranking>,
     pub(super) agreement: Match,
 }
@@ -95,7 +95,7 @@ pub(super) fn cells(runs: &Runs<'_>, table: &WinnerTable) -> Vec<Cell> {
         })
         .map(|(condition, thesis)| {
             let comparable = runs.rank(condition, &eight, table.metric);
-            let everyone = runs.rank(condition, runs.subjects(), table.metric);
+            let everyone = runs.rank(condition, &runs.contenders(), table.metric);
             let rivals = eight
                 .iter()
                 .filter(|name| !runs.samples(condition, name, table.metric).is_empty())

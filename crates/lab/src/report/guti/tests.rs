@@ -24,12 +24,19 @@ fn set_mean(record: &mut Record, mean: f64) {
     measured.latency_us.mean = mean;
 }
 
+/// A run of any subject, also of one that the model does not know.
+fn record_of(subject: &str, repetition: u32) -> Record {
+    let mut record = record("CW-S", 0, 1, None, repetition);
+    record.cell.subject = subject.to_owned();
+    record
+}
+
 /// Five repetitions of two adapters with the given means.
 fn duel(means: [(&str, [f64; 5]); 2]) -> Vec<Record> {
     let mut records = Vec::new();
     for (subject, means) in means {
         for (repetition, mean) in (1..).zip(means) {
-            let mut record = record(subject, 0, 1, None, repetition);
+            let mut record = record_of(subject, repetition);
             set_mean(&mut record, mean);
             records.push(record);
         }
@@ -214,5 +221,66 @@ fn the_printed_tables_name_only_adapters_of_the_thesis() {
         STATEMENTS
             .iter()
             .all(|statement| !statement.places.is_empty())
+    );
+}
+
+#[test]
+fn neither_shared_memory_nor_tls_wins_a_cell() {
+    let mut records = duel([
+        ("CW-SHM", [1.0, 1.1, 1.2, 1.1, 1.0]),
+        ("TCP-AS", [20.0, 20.1, 20.2, 20.1, 20.0]),
+    ]);
+    records.extend(duel([
+        ("CW-S+mtls", [2.0, 2.1, 2.2, 2.1, 2.0]),
+        ("THRIFT-NB", [25.0, 25.1, 25.2, 25.1, 25.0]),
+    ]));
+    let everyone = first_cell(&records).everyone.expect("figures");
+    assert_eq!(everyone.winner(), Some("TCP-AS"));
+    let pages = super::report(&records.iter().collect::<Vec<_>>());
+    let answer = &pages.sections[0].html;
+    assert!(
+        answer.contains("Corewire's adapters have no figures"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn tls_is_shown_as_a_ratio_to_the_clear_text_of_the_same_run() {
+    let mut records = Vec::new();
+    for repetition in 1..=5 {
+        for (subject, qps) in [
+            ("CW-S", 1000.0),
+            ("CW-S+mtls", 850.0),
+            ("CW-REST", 1000.0),
+            ("CW-REST+mtls", 700.0),
+            ("GRPC-S+tls", 100.0),
+        ] {
+            let mut record = record_of(subject, repetition);
+            record.measured.as_mut().expect("complete").qps = qps;
+            records.push(record);
+        }
+    }
+    let runs = Runs::new(&records);
+    let html = super::tls::section(&runs);
+    for part in [
+        "CW-S+mtls",
+        ">met<",
+        "CW-REST+mtls",
+        ">missed<",
+        "0.85",
+        "0.70",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    assert!(
+        !html.contains("GRPC-S+tls"),
+        "has no clear text here: {html}"
+    );
+    assert!(
+        super::tls::section(&Runs::new(&duel([
+            ("CW-S", [1.0; 5]),
+            ("TCP-AS", [2.0; 5]),
+        ])))
+        .is_empty()
     );
 }

@@ -2,6 +2,8 @@
 
 use super::metric::Metric;
 use super::runs::{Condition, Runs};
+use crate::args::Tls;
+use crate::guti::suffix;
 use crate::report::format;
 use crate::statistics::{Better, Comparison, Summary, Verdict, WhyNot, compare_interleaved};
 
@@ -57,6 +59,20 @@ pub(super) struct Versus {
 /// Whether a subject is one of Corewire's own adapters.
 pub(super) fn is_ours(subject: &str) -> bool {
     subject.starts_with("CW-")
+}
+
+/// Whether a subject may win a cell: it speaks over TCP and in clear text, as the thesis's eight do.
+/// Shared memory answers another question, and TLS costs something; both are shown beside.
+pub(super) fn is_contender(subject: &str) -> bool {
+    !subject.starts_with("CW-SHM") && clear_text_of(subject).is_none()
+}
+
+/// The same subject without TLS, and the TLS that it has; `None` when it has none.
+pub(super) fn clear_text_of(subject: &str) -> Option<(String, Tls)> {
+    [Tls::Server, Tls::Mutual].into_iter().find_map(|kind| {
+        let (name, rest) = subject.split_once(suffix(kind))?;
+        Some((format!("{name}{rest}"), kind))
+    })
 }
 
 /// Compares the best of `ours` with the best of `theirs`; `None` unless both sides have figures.

@@ -60,11 +60,26 @@ fn versus_cell(versus: &Versus, metric: Metric) -> String {
 
 /// Every Corewire adapter in requests a second over the best other adapter.
 pub(super) fn each_adapter_table(runs: &Runs<'_>, ours: &[&String], theirs: &[&String]) -> String {
+    let title = "<h3>Each Corewire adapter over TCP: requests a second over those of the best other \
+                 adapter</h3>";
+    adapter_table(runs, title, ours, theirs)
+}
+
+/// Shared memory beside the adapters over TCP. It is no contender: it works within one host only.
+pub(super) fn shared_memory_table(
+    runs: &Runs<'_>,
+    memory: &[&String],
+    theirs: &[&String],
+) -> String {
+    let title = "<h3>Shared memory: requests a second over those of the best other adapter, which \
+                 uses TCP</h3><p>CW-SHM works between processes of one host only. It is no TCP \
+                 adapter and counts in no winner, tie or ratio above.</p>";
+    adapter_table(runs, title, memory, theirs)
+}
+
+fn adapter_table(runs: &Runs<'_>, title: &str, ours: &[&String], theirs: &[&String]) -> String {
     let conditions = edge_conditions(runs);
-    let mut html = String::from(
-        "<h3>Each Corewire adapter: requests a second over those of the best other adapter</h3>\
-         <div class=\"scroll\"><table><thead><tr><th>Adapter</th>",
-    );
+    let mut html = format!("{title}<div class=\"scroll\"><table><thead><tr><th>Adapter</th>",);
     for condition in &conditions {
         let _ = write!(html, "<th>{}</th>", escape(&condition.words()));
     }

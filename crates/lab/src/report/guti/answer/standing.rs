@@ -98,13 +98,13 @@ fn ratio_range(found: &[Versus]) -> String {
     }
 }
 
-/// Who is best in how many cells, among all.
+/// Who is best in how many cells, among all that speak over TCP and in clear text.
 pub(super) fn winners(runs: &Runs<'_>, metric: Metric) -> String {
     let mut wins: BTreeMap<String, usize> = BTreeMap::new();
     let mut hints: BTreeMap<String, usize> = BTreeMap::new();
     let mut ties: BTreeMap<String, usize> = BTreeMap::new();
     for condition in table_conditions(runs) {
-        let Some(ranking) = runs.rank(condition, runs.subjects(), metric) else {
+        let Some(ranking) = runs.rank(condition, &runs.contenders(), metric) else {
             continue;
         };
         match (ranking.winner(), ranking.best.first()) {
@@ -118,7 +118,10 @@ pub(super) fn winners(runs: &Runs<'_>, metric: Metric) -> String {
     }
     let mut parts = Vec::new();
     if !wins.is_empty() {
-        parts.push(format!("Winners among all adapters: {}.", by_count(wins)));
+        parts.push(format!(
+            "Winners among all adapters over TCP: {}.",
+            by_count(wins)
+        ));
     }
     if !ties.is_empty() {
         let cells: usize = ties.values().sum();
