@@ -219,6 +219,9 @@ impl Catalog {
         if !present {
             return false;
         }
+        if self.config.services.len() + self.registered.len() >= self.config.limits.services {
+            self.forget(|since| since.is_some());
+        }
         let service = Arc::new(Service::named(name));
         for (view, set) in &mut self.views {
             if !matches!(view, View::Envoy(_)) {
@@ -253,29 +256,31 @@ impl Catalog {
                 Some(view) => self.remove(view, ResourceType::Cluster, name),
             }
         }
-        let over = |since: &Option<Instant>| since.is_some_and(|since| since + FORGET_AFTER <= now);
-        let forgotten: Vec<Arc<str>> = self
-            .registered
-            .iter()
-            .filter(|(_, (_, since))| over(since))
-            .map(|(name, _)| Arc::clone(name))
-            .collect();
-        for name in forgotten {
-            changed = true;
-            self.registered.remove(&name);
-            Arc::make_mut(&mut self.endpoints).remove(&name);
+        let over = |since: Option<Instant>| since.is_some_and(|since| since + FORGET_AFTER <= now);
+        changed |= self.forget(over);
+        self.generation += u64::from(changed);
+        changed
+    }
+
+    /// Lets go of services without instances that are like this; says whether there were any.
+    fn forget(&mut self, goes: impl Fn(Option<Instant>) -> bool) -> bool {
+        let registered = self.registered.iter();
+        let goes = registered.filter(|(_, (_, empty_since))| goes(*empty_since));
+        let forgotten: Vec<Arc<str>> = goes.map(|(name, _)| Arc::clone(name)).collect();
+        for name in &forgotten {
+            self.registered.remove(name);
+            Arc::make_mut(&mut self.endpoints).remove(name);
             for view in View::OF_APIS {
                 for kind in [
                     ResourceType::Listener,
                     ResourceType::Route,
                     ResourceType::Cluster,
                 ] {
-                    self.remove(&view, kind, &name);
+                    self.remove(&view, kind, name);
                 }
             }
         }
-        self.generation += u64::from(changed);
-        changed
+        !forgotten.is_empty()
     }
 
     fn remove(&mut self, view: &View, kind: ResourceType, name: &str) {

@@ -211,7 +211,8 @@ impl Control {
         let mut thread = ControlThread {
             watch,
             file: options.config,
-            text,
+            serves_something: !text.trim().is_empty(),
+            text: Some(text),
             hub: Arc::clone(&hub),
             store,
             log: options.log,
@@ -289,8 +290,10 @@ struct ControlThread {
     hub: Arc<Hub>,
     file: PathBuf,
     watch: FileWatch,
-    /// The text that was last read, so that a touch is no reload.
-    text: String,
+    /// The text that was last read, so that a touch is no reload; `None` when it could not be read.
+    text: Option<String>,
+    /// What is served comes from a file that was not empty.
+    serves_something: bool,
     store: Option<Store>,
     log: Log,
     asked: Arc<AtomicBool>,
@@ -414,20 +417,23 @@ impl ControlThread {
             Err(fault) => {
                 let reason = std::error::Error::source(&fault)
                     .map_or_else(String::new, |error| format!(": {error}"));
+                self.text = None;
                 return self.refuse(vec![format!("{fault}{reason}")]);
             }
         };
-        if text == self.text && !asked {
+        if !asked && self.text.as_ref() == Some(&text) {
             return;
         }
-        let was_something = !self.text.trim().is_empty();
-        self.text = text;
-        if self.text.trim().is_empty() && was_something {
+        self.text = Some(text.clone());
+        if text.trim().is_empty() && self.serves_something {
             let fault = "the file is empty: it is not taken for a wish to serve nothing; write a comment if it is one";
             return self.refuse(vec![fault.into()]);
         }
-        match Config::parse(&self.text) {
-            Ok(config) => self.accept(Arc::new(config)),
+        match Config::parse(&text) {
+            Ok(config) => {
+                self.serves_something = !text.trim().is_empty();
+                self.accept(Arc::new(config));
+            }
             Err(faults) => self.refuse(faults.iter().map(ToString::to_string).collect()),
         }
     }

@@ -275,3 +275,28 @@ proptest! {
         }
     }
 }
+
+/// A stream may have no room for what is due, for example because the server does not read. Whoever
+/// drives the core would ask it again and again, and never see to the stream.
+#[test]
+fn a_refusal_that_is_due_and_has_no_room_does_not_ring_for_ever() {
+    for variant in [Variant::StateOfTheWorld, Variant::Incremental] {
+        let mut world = World::new(variant);
+        world.step(&Step::Watch(0));
+        // The first is refused at once, the second a second later.
+        world.respond(0, &[2]);
+        world.rest();
+        assert_eq!(world.refusals.len(), 1);
+        world.respond(0, &[2]);
+        world.rest();
+        let due = world.core.poll_timeout().expect("it is to be refused");
+        assert_eq!(due, world.now + Duration::from_secs(1), "{variant:?}");
+        world.now = due;
+        world.core.handle_timeout(due);
+        // Nobody asks for what to transmit: there is no room.
+        let next = world.core.poll_timeout();
+        assert!(next.is_none_or(|next| next > due), "{variant:?}: at once");
+        world.rest();
+        assert_eq!(world.refusals[&ResourceType::ALL[0]], due, "{variant:?}");
+    }
+}

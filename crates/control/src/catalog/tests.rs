@@ -76,6 +76,40 @@ fn a_registered_service_is_served_and_stays_for_a_while() {
     assert_eq!(listeners(&catalog), 1);
 }
 
+/// Whoever registers one service after the other and leaves again must not fill the memory with
+/// services that are kept for their return.
+#[test]
+fn services_without_instances_are_not_kept_beyond_the_limit() {
+    let now = Instant::now();
+    let mut registry = registry_of(&[]);
+    let mut catalog = Catalog::new(0);
+    let text = format!("{ONE}[limits]\nservices = 5\n");
+    catalog.set_config(now, config(&text), &registry);
+    for number in 0..50 {
+        let name: Arc<str> = format!("c-{number}").into();
+        let instance = Instance::new(&name, &name, "127.0.0.1:9000".parse().unwrap());
+        registry.register(now, instance).unwrap();
+        catalog.refresh(now, [&name], &registry);
+        let snapshot = catalog.snapshot();
+        let served = snapshot.set(&View::Grpc, ResourceType::Cluster);
+        assert!(served.get(&name).is_some(), "who is there is served");
+        registry.leave(&name).unwrap();
+        catalog.refresh(now, [&name], &registry);
+    }
+    assert!(
+        catalog.services().count() <= 5,
+        "{}",
+        catalog.services().count()
+    );
+    let snapshot = catalog.snapshot();
+    for view in View::OF_APIS {
+        for kind in ResourceType::ALL {
+            let count = snapshot.set(&view, kind).len();
+            assert!(count <= 5, "{kind}: {count}");
+        }
+    }
+}
+
 #[test]
 fn only_changes_count_as_generations() {
     let (now, registry) = (Instant::now(), registry_of(&["a"]));

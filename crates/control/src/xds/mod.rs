@@ -23,6 +23,7 @@
 //! ```
 
 mod diff;
+mod node;
 mod response;
 mod stream;
 mod subscription;

@@ -1,6 +1,7 @@
 //! One stream of one client.
 
 use super::diff::{Diff, Held};
+use super::node::{kept, shortened, version};
 use super::subscription::Subscription;
 use super::{
     ACK_PATIENCE, IDENTIFY_WITHIN, MAKE_BEFORE_BREAK, MAX_RESOURCE_NAME, NACK_PAUSE, REQUEST_BURST,
@@ -12,7 +13,6 @@ use crate::snapshot::Snapshot;
 use bytes::Bytes;
 use corewire_message::{Code, Status};
 use corewire_xds::envoy::config::core::v3::Node;
-use corewire_xds::envoy::config::core::v3::node::UserAgentVersionType;
 use corewire_xds::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
 use corewire_xds::{Message, ResourceType};
 use std::collections::VecDeque;
@@ -26,8 +26,6 @@ const ORDER: [ResourceType; 4] = [
     ResourceType::Listener,
     ResourceType::Route,
 ];
-/// The longest part of what a client wrote that is kept.
-const KEPT_TEXT: usize = 1000;
 /// Events that wait for [`AdsStream::poll`]; older ones go.
 const KEPT_EVENTS: usize = 64;
 
@@ -329,16 +327,7 @@ impl AdsStream {
         if self.node.is_some() {
             return;
         }
-        let mut node = node.unwrap_or_default();
-        // Only what is looked at is kept.
-        node.metadata = None;
-        node.extensions.clear();
-        node.dynamic_parameters.clear();
-        node.client_features.clear();
-        node.listening_addresses.clear();
-        for text in [&mut node.id, &mut node.cluster, &mut node.user_agent_name] {
-            *text = shortened(text);
-        }
+        let node = kept(&node.unwrap_or_default());
         self.view = View::of(&node, &self.snapshot.sidecars);
         self.node = Some(node);
         self.tell(Event::Identified);
@@ -586,15 +575,7 @@ impl AdsStream {
     /// What is known of the client, for people.
     pub(crate) fn status(&self, now: Instant) -> ClientStatus {
         let node = self.node.clone().unwrap_or_default();
-        let version = match &node.user_agent_version_type {
-            Some(UserAgentVersionType::UserAgentVersion(version)) => shortened(version),
-            Some(UserAgentVersionType::UserAgentBuildVersion(build)) => {
-                let version = build.version.unwrap_or_default();
-                let (major, minor) = (version.major_number, version.minor_number);
-                format!("{major}.{minor}.{}", version.patch)
-            }
-            None => String::new(),
-        };
+        let version = version(&node);
         let mut notices: Vec<String> = Vec::new();
         if self.view == View::Envoy(None) {
             notices.push("no [[sidecar]] matches its node: it gets no listeners".into());
@@ -665,13 +646,4 @@ fn first_part(mut resources: Vec<Arc<Resource>>) -> (Vec<Arc<Resource>>, bool) {
         }
         None => (resources, false),
     }
-}
-
-/// The beginning of what a client wrote.
-fn shortened(text: &str) -> String {
-    let mut end = text.len().min(KEPT_TEXT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
 }

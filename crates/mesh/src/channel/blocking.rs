@@ -92,6 +92,10 @@ impl MeshChannel {
                 (_, Outcome::Answered(_)) => slot.endpoint.thread_succeeded(),
                 _ => {}
             }
+            // A stream that is open: its end is noted when it comes.
+            if result.is_ok() && outcome == Outcome::Own {
+                return result;
+            }
             match journey.ended(slot, began, now, outcome, &mut random) {
                 Next::End => return result,
                 Next::Elsewhere => {}

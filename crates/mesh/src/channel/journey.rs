@@ -289,6 +289,10 @@ impl<'p> Journey<'p> {
 
     /// Where the next try goes.
     pub(crate) fn pick(&self, now: Instant, random: &mut impl Random) -> Pick<'p> {
+        // It would fail without being sent, and an endpoint be blamed for that.
+        if now >= self.deadline {
+            return Pick::Nobody(CallError::deadline_exceeded(false));
+        }
         let mut view = View {
             unit: self.unit,
             side: self.side,
@@ -307,9 +311,6 @@ impl<'p> Journey<'p> {
         }
         if let Some(slot) = picked.and_then(|host| self.unit.slots.get(host as usize)) {
             return Pick::Slot(slot);
-        }
-        if now >= self.deadline {
-            return Pick::Nobody(CallError::deadline_exceeded(false));
         }
         if matches!(self.side, Side::Loop(_)) && self.unit.has_prospects(self.side, now) {
             return Pick::Wait;

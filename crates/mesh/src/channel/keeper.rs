@@ -117,7 +117,12 @@ fn judge(unit: &Unit, shared: &Shared, now: Instant) -> Instant {
     };
     let live = &unit.live;
     let (at, interval) = (shared.timeline.nanos(now), outlier::interval(policy));
+    // A shorter interval than the one that had begun holds from now on.
     let next = live.next_sweep.load(Ordering::Relaxed);
+    let latest = at.saturating_add(nanos_of(interval));
+    if next > latest {
+        live.next_sweep.store(latest, Ordering::Relaxed);
+    }
     let swept = if next == 0 {
         // The first interval begins.
         live.next_sweep

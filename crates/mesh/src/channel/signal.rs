@@ -1,7 +1,10 @@
 //! How threads find each other: the keeper is rung, calls that wait are woken.
 
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -61,8 +64,15 @@ impl Signal {
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     generation: AtomicU64,
-    wakers: Mutex<Vec<Waker>>,
+    waiting: Mutex<Waiting>,
     bell: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    next: u64,
+    /// Of futures, by their numbers.
+    wakers: BTreeMap<u64, Waker>,
 }
 
 impl Waiters {
@@ -73,36 +83,120 @@ impl Waiters {
 
     pub(crate) fn wake_all(&self) {
         let wakers = {
-            let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = self.waiting();
             self.generation.fetch_add(1, Ordering::AcqRel);
             self.bell.notify_all();
-            std::mem::take(&mut *wakers)
+            std::mem::take(&mut waiting.wakers)
         };
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_values().for_each(Waker::wake);
     }
 
-    /// Ready when something happened since `seen` was read.
-    pub(crate) fn poll(&self, seen: u64, cx: &mut Context<'_>) -> Poll<()> {
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.generation() != seen {
-            return Poll::Ready(());
+    /// Completes when something happened since `seen` was read.
+    pub(crate) const fn happened(&self, seen: u64) -> Happened<'_> {
+        Happened {
+            waiters: self,
+            seen,
+            number: None,
         }
-        if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-            wakers.push(cx.waker().clone());
-        }
-        Poll::Pending
     }
 
     /// Waits until something happened since `seen` was read, at most until then.
     pub(crate) fn wait(&self, seen: u64, until: Instant, clock: impl Fn() -> Instant) {
-        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting();
         while self.generation() == seen {
             let left = until.saturating_duration_since(clock());
             if left.is_zero() {
                 return;
             }
-            let waited = self.bell.wait_timeout(wakers, left);
-            wakers = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.bell.wait_timeout(waiting, left);
+            waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The future of [`Waiters::happened`]. Leaves nothing behind when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Happened<'a> {
+    waiters: &'a Waiters,
+    seen: u64,
+    /// Under which it waits.
+    number: Option<u64>,
+}
+
+impl Future for Happened<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut waiting = self.waiters.waiting();
+        if self.waiters.generation() != self.seen {
+            return Poll::Ready(());
+        }
+        let number = *self.number.get_or_insert_with(|| {
+            waiting.next += 1;
+            waiting.next
+        });
+        let before = waiting.wakers.insert(number, cx.waker().clone());
+        // Outside of the lock: a waker may hold anything.
+        drop(waiting);
+        drop(before);
+        Poll::Pending
+    }
+}
+
+impl Drop for Happened<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let waker = self.waiters.waiting().wakers.remove(&number);
+            drop(waker);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn who_waits_is_woken_once_and_who_no_longer_does_leaves_nothing_behind() {
+        let waiters = Waiters::default();
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&count));
+        let mut cx = Context::from_waker(&waker);
+        let mut happened = Box::pin(waiters.happened(waiters.generation()));
+        for _ in 0..3 {
+            assert!(happened.as_mut().poll(&mut cx).is_pending());
+        }
+        let mut given_up = Box::pin(waiters.happened(waiters.generation()));
+        assert!(given_up.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(waiters.waiting().wakers.len(), 2);
+        drop(given_up);
+        assert_eq!(waiters.waiting().wakers.len(), 1);
+        waiters.wake_all();
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert!(happened.as_mut().poll(&mut cx).is_ready());
+        assert!(waiters.waiting().wakers.is_empty());
+        // What has happened before it began is not missed.
+        assert!(
+            Box::pin(waiters.happened(0))
+                .as_mut()
+                .poll(&mut cx)
+                .is_ready()
+        );
     }
 }

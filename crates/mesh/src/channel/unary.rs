@@ -2,13 +2,14 @@
 
 use super::MeshChannel;
 use super::chance::{ThreadRandom, after, clock};
-use super::journey::{InFlight, Journey, Pick, Traits, any_endpoint, local, note};
+use super::journey::{InFlight, Journey, Pick, Traits, admit, any_endpoint, local, note};
 use super::kept::Kept;
 use super::plan::{Chosen, Plan, Verdict};
 use super::shared::Shared;
 use super::unit::{Side, Unit};
 use crate::observe::counters::add;
 use crate::policy::outcome::Outcome;
+use crate::policy::protect::fault_injection::Faults;
 use crate::policy::protect::retry::Next;
 use crate::policy::random::Random;
 use corewire_message::{
@@ -53,6 +54,28 @@ impl MeshChannel {
         }
     }
 
+    /// Holds a request back or ends it, as its faults say; gives the time then.
+    async fn inject(
+        &self,
+        journey: &Journey<'_>,
+        faults: Faults,
+        mut now: Instant,
+    ) -> Result<Instant, CallError> {
+        if let Some(delay) = faults.delay {
+            let _delayed = journey.delayed();
+            let until = after(now, delay).min(journey.deadline);
+            self.shared.timer(self.index).sleep_until(until).await;
+            now = clock();
+            if now >= journey.deadline {
+                return Err(CallError::deadline_exceeded(false));
+            }
+        }
+        match faults.abort {
+            Some(code) => Err(journey.aborted(code)),
+            None => Ok(now),
+        }
+    }
+
     pub(super) async fn call_through(&self, mut request: Request) -> Result<Response, CallError> {
         let (operation, headers) = (&request.operation, &request.headers);
         let (plan, chosen) = match self.decide(operation, headers, request.deadline).await? {
@@ -67,18 +90,7 @@ impl MeshChannel {
         let mut journey = Journey::begin(at, side, self.target.hash, &traits, now, &mut random)?;
         let faults = journey.faults(&traits, &mut random);
         if !faults.is_none() {
-            if let Some(delay) = faults.delay {
-                let _delayed = journey.delayed();
-                let until = after(now, delay).min(journey.deadline);
-                self.shared.timer(self.index).sleep_until(until).await;
-                now = clock();
-                if now >= journey.deadline {
-                    return Err(CallError::deadline_exceeded(false));
-                }
-            }
-            if let Some(code) = faults.abort {
-                return Err(journey.aborted(code));
-            }
+            now = self.inject(&journey, faults, now).await?;
         }
         for unit in journey.mirrors(&plan, random.next()) {
             mirror(&self.shared, side, unit, &request);
@@ -144,6 +156,10 @@ impl MeshChannel {
         let at = (&*self.shared, &*plan, chosen);
         let side = Side::Loop(self.index);
         let mut journey = Journey::begin(at, side, self.target.hash, &traits, now, &mut random)?;
+        let faults = journey.faults(&traits, &mut random);
+        if !faults.is_none() {
+            now = self.inject(&journey, faults, now).await?;
+        }
         journey.admit(&traits, &mut random)?;
         let mut last = None;
         loop {
@@ -195,7 +211,8 @@ pub(super) async fn wait(
 ) -> Result<(), CallError> {
     let timer = shared.timer(index);
     let mut passed = pin!(timer.sleep_until(until));
-    poll_fn(|cx| match shared.waiters.poll(seen, cx) {
+    let mut happened = pin!(shared.waiters.happened(seen));
+    poll_fn(|cx| match happened.as_mut().poll(cx) {
         Poll::Ready(()) => Poll::Ready(()),
         Poll::Pending => passed.as_mut().poll(cx),
     })
@@ -225,6 +242,11 @@ pub(super) fn mirror(shared: &Arc<Shared>, side: Side, unit: &Arc<Unit>, request
     let Some(client) = endpoint.client(index) else {
         return;
     };
+    // A mirror that hangs must not gather copies without end.
+    let live = Arc::clone(&unit.live);
+    let Ok(permit) = admit(live, unit, &Traits::of(request), &mut random) else {
+        return;
+    };
     add(&unit.live.counters.mirrored);
     let deadline = after(now, shared.options.call_timeout);
     let copy = Kept::of(request).request(Some(
@@ -234,7 +256,7 @@ pub(super) fn mirror(shared: &Arc<Shared>, side: Side, unit: &Arc<Unit>, request
     let in_flight = InFlight::enter(Arc::clone(endpoint));
     let endpoint = Arc::clone(endpoint);
     client.call_then(copy, move |result| {
-        drop(in_flight);
+        drop((in_flight, permit));
         if let Some(shared) = shared.upgrade() {
             let (now, outcome) = (clock(), Outcome::of(&result));
             note(

@@ -6,6 +6,7 @@ use super::shared::Shared;
 use crate::config::{self, Address, ClusterEntry, Health, Resolution, Transport};
 use crate::observe::Counts;
 use crate::observe::counters::ClusterCounters;
+use crate::policy::balance::least_request::MOST_CHOICES;
 use crate::policy::balance::ring_hash::MAX_PLACES;
 use crate::policy::balance::{Balancer, Host, HostState, Settings};
 use crate::policy::protect::circuit_breaker::{Breaker, Gauge};
@@ -174,6 +175,12 @@ impl Unit {
             && min_size > MAX_PLACES
         {
             let why = format!("a ring of {min_size} places is made with {MAX_PLACES}");
+            self.left_out.push(why);
+        }
+        if let config::LbPolicy::LeastRequest { choices } = self.config.lb
+            && choices > MOST_CHOICES
+        {
+            let why = format!("of {choices} choices {MOST_CHOICES} are looked at");
             self.left_out.push(why);
         }
         let (count, most) = (self.endpoints.len(), self.config.circuit.max_connections);

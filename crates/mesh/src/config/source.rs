@@ -2,6 +2,7 @@
 
 use super::snapshot::Snapshot;
 use arc_swap::{ArcSwap, Guard};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
@@ -27,7 +28,8 @@ struct Inner {
 struct Interested {
     next: u64,
     callbacks: Vec<(u64, Callback)>,
-    wakers: Vec<Waker>,
+    /// Of the futures that wait, by their numbers.
+    wakers: BTreeMap<u64, Waker>,
 }
 
 type Callback = Arc<dyn Fn(&Arc<Snapshot>) + Send + Sync>;
@@ -80,7 +82,7 @@ impl SnapshotSource {
         for callback in told {
             callback(&snapshot);
         }
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_values().for_each(Waker::wake);
     }
 
     /// Calls `callback` with each new snapshot, on the publishing thread, where it must not block;
@@ -109,6 +111,7 @@ impl SnapshotSource {
         Changed {
             source: self.clone(),
             seen,
+            number: None,
         }
     }
 
@@ -182,21 +185,38 @@ impl fmt::Debug for Subscription {
 pub struct Changed {
     source: SnapshotSource,
     seen: u64,
+    /// Under which it waits.
+    number: Option<u64>,
 }
 
 impl Future for Changed {
     type Output = Arc<Snapshot>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Arc<Snapshot>> {
-        let mut interested = self.source.interested();
-        if self.source.version() != self.seen {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Arc<Snapshot>> {
+        let this = &mut *self;
+        let mut interested = this.source.interested();
+        if this.source.version() != this.seen {
             drop(interested);
-            return Poll::Ready(self.source.load_full());
+            return Poll::Ready(this.source.load_full());
         }
-        if !interested.wakers.iter().any(|it| it.will_wake(cx.waker())) {
-            interested.wakers.push(cx.waker().clone());
-        }
+        let number = *this.number.get_or_insert_with(|| {
+            interested.next += 1;
+            interested.next
+        });
+        let before = interested.wakers.insert(number, cx.waker().clone());
+        // Outside of the lock: a waker may hold anything.
+        drop(interested);
+        drop(before);
         Poll::Pending
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let waker = self.source.interested().wakers.remove(&number);
+            drop(waker);
+        }
     }
 }
 
@@ -246,6 +266,20 @@ mod tests {
         };
         assert!(snapshot.target("smf").unwrap().ready().is_some());
         assert!(snapshot.cluster("smf").is_some());
+    }
+
+    #[test]
+    fn who_no_longer_waits_leaves_nothing_behind() {
+        let source = SnapshotSource::default();
+        for _ in 0..3 {
+            let count = Arc::new(Count::default());
+            let waker = Waker::from(Arc::clone(&count));
+            let mut changed = source.changed(0);
+            let polled = Pin::new(&mut changed).poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+            drop((changed, waker));
+            assert_eq!(Arc::strong_count(&count), 1, "its task can go");
+        }
     }
 
     #[test]

@@ -60,6 +60,16 @@ impl Outcome {
         matches!(self, Self::NotSent | Self::Refused | Self::FullHere)
     }
 
+    /// Whether the request may have had an effect. One that is answered with a failure may have had
+    /// some: only what was refused, shed or never sent certainly had none.
+    #[must_use]
+    pub const fn may_have_executed(self) -> bool {
+        match self {
+            Self::Answered(_) | Self::Lost | Self::TimedOut | Self::Broken | Self::Own => true,
+            Self::NotSent | Self::Refused | Self::FullHere | Self::Overloaded => false,
+        }
+    }
+
     /// The HTTP status of what came back, if anything did.
     #[must_use]
     pub const fn http_status(self) -> Option<u16> {

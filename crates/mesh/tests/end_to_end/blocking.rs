@@ -109,4 +109,10 @@ fn a_threads_stream_is_counted_until_its_end() {
     let stream = channel.open(Request::new(STREAM)).unwrap();
     drop(stream);
     assert_eq!(requests(), 0);
+    let tries = mesh.state().cluster("test").unwrap().tries;
+    assert_eq!(
+        (tries.tries, tries.ok, tries.own),
+        (2, 1, 1),
+        "each end once"
+    );
 }

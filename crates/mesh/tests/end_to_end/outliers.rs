@@ -140,3 +140,56 @@ fn the_second_priority_takes_over_when_the_first_is_gone_and_gives_back() {
         (0..10).all(|_| ask(&channel, request()).unwrap() != "spare")
     });
 }
+
+#[test]
+fn an_endpoint_is_not_blamed_for_deadlines_that_had_passed_before() {
+    let servers = Running::several(2);
+    let mut cluster = cluster("test");
+    cluster.outlier = Some(policy());
+    let (mesh, channel) = mesh(snapshot(cluster, &servers, vec![Route::to_cluster("test")]));
+    all_connected(&mesh, "test");
+    for _ in 0..20 {
+        let late = corewire_message::Request::new(CALL).with_deadline(Instant::now());
+        let error = ask(&channel, late).unwrap_err();
+        assert_eq!(error.kind(), corewire_message::ErrorKind::DeadlineExceeded);
+        assert!(!error.may_have_executed());
+    }
+    let state = mesh.state();
+    let test = state.cluster("test").unwrap();
+    assert_eq!((test.counts.ejections, test.tries.timed_out), (0, 0));
+    assert_eq!(servers.iter().map(|it| it.replica.calls()).sum::<u64>(), 0);
+}
+
+#[test]
+fn a_shorter_interval_holds_from_when_it_is_told() {
+    let servers = Running::several(3);
+    servers[0].replica.answer(Code::Internal);
+    let with = |interval| {
+        let mut cluster = cluster("test");
+        cluster.outlier = Some(OutlierPolicy {
+            interval,
+            consecutive_5xx: None,
+            failure_percentage: Some(OutlierByRate {
+                threshold: 50,
+                enforcing: 100,
+                minimum_hosts: 1,
+                request_volume: 1,
+            }),
+            ..policy()
+        });
+        snapshot(cluster, &servers, vec![Route::to_cluster("test")])
+    };
+    let source = corewire_mesh::config::SnapshotSource::new(with(Duration::from_secs(3600)));
+    let mesh = corewire_mesh::Mesh::start(source.clone(), Default::default()).unwrap();
+    let channel = mesh.channel("test");
+    all_connected(&mesh, "test");
+    // The keeper has seen the first policy.
+    until("an interval has begun", || {
+        ask(&channel, request()).is_err()
+    });
+    source.publish(with(20 * MILLI));
+    until("who fails is found", || {
+        let _failed_or_not = ask(&channel, request());
+        mesh.state().cluster("test").unwrap().counts.ejections > 0
+    });
+}

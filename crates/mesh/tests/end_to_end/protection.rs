@@ -247,6 +247,32 @@ fn faults_are_injected_for_those_who_ask() {
 }
 
 #[test]
+fn faults_are_injected_into_events_too() {
+    let server = Running::start("one");
+    let mut route = Route::to_cluster("test");
+    route.fault = Some(Arc::new(FaultPolicy {
+        abort: Some(FaultAbort {
+            kind: FaultAbortKind::Http(503),
+            fraction: Fraction::ALWAYS,
+        }),
+        ..FaultPolicy::default()
+    }));
+    let servers = std::slice::from_ref(&server);
+    let (mesh, channel) = mesh(snapshot(cluster("test"), servers, vec![route]));
+    ready(&channel);
+    let event = || corewire_message::Event::new(CALL, "note".to_owned());
+    let sent = [
+        block_on(channel.send(event())),
+        corewire_message::blocking::Caller::send(&mesh.blocking("test"), event()),
+    ];
+    for result in sent {
+        assert_eq!(result.unwrap_err().code(), Code::Unavailable);
+    }
+    assert_eq!(mesh.state().cluster("test").unwrap().counts.aborted, 2);
+    assert_eq!(server.replica.events(), 0);
+}
+
+#[test]
 fn a_dropped_call_gives_back_what_it_held() {
     let server = Running::start("one");
     server.replica.hang();

@@ -201,6 +201,41 @@ fn a_mirror_gets_its_copies_and_its_failures_are_nobodys() {
 }
 
 #[test]
+fn a_mirror_that_hangs_holds_no_more_copies_than_its_circuit_lets() {
+    let server = Running::start("one");
+    let mirror = Running::start("mirror");
+    let mut mirrored = Forward::to_cluster("test");
+    mirrored.mirrors.push(Mirror {
+        cluster: "mirror".into(),
+        fraction: Fraction::ALWAYS,
+    });
+    mirror.replica.hang();
+    let mut snapshot = snapshot(
+        cluster("test"),
+        std::slice::from_ref(&server),
+        vec![forward(mirrored)],
+    );
+    let mut small = cluster("mirror");
+    small.circuit.max_requests = 3;
+    snapshot.add_cluster(small, endpoints(std::slice::from_ref(&mirror)));
+    let (mesh, channel) = mesh(snapshot);
+    ready(&channel);
+    for _ in 0..20 {
+        assert_eq!(ask(&channel, request()).unwrap(), "one");
+    }
+    let state = mesh.state();
+    let hangs = state.cluster("mirror").unwrap();
+    assert_eq!((hangs.requests, hangs.endpoints[0].in_flight), (3, 3));
+    assert_eq!((hangs.counts.mirrored, hangs.counts.shed_circuit), (3, 17));
+    mirror.replica.answer(Code::Ok);
+    until("they are let go of", || {
+        mesh.state().cluster("mirror").unwrap().requests == 0
+    });
+    assert_eq!(ask(&channel, request()).unwrap(), "one");
+    until("copies are made again", || mirror.replica.calls() == 4);
+}
+
+#[test]
 fn events_are_routed_too() {
     let servers = Running::several(2);
     let (mesh, channel) = mesh(simple(&servers));

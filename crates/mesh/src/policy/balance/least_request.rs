@@ -6,6 +6,9 @@ use crate::policy::random::Random;
 /// be used by chance.
 const DRAWS_EACH: u32 = 3;
 
+/// The most that are looked at, whatever a control plane asks for.
+pub const MOST_CHOICES: u32 = 64;
+
 /// Of `choices` drawn at random among `count`, the one with the least cost; `None` when none of
 /// those drawn can be used, for which `cost` gives `None`.
 pub fn pick(
@@ -14,7 +17,7 @@ pub fn pick(
     random: &mut impl Random,
     cost: impl Fn(usize) -> Option<f64>,
 ) -> Option<usize> {
-    let choices = choices.max(1);
+    let choices = choices.clamp(1, MOST_CHOICES);
     let mut best: Option<(usize, f64)> = None;
     let mut looked_at = 0;
     for _ in 0..choices.saturating_mul(DRAWS_EACH) {
@@ -61,6 +64,18 @@ mod tests {
         let (two, five) = (found(2), found(5));
         assert!((1700..2300).contains(&two), "a fifth: {two}");
         assert!(five > 3700, "{five}");
+    }
+
+    #[test]
+    fn however_many_choices_are_asked_for_a_pick_ends_soon() {
+        let looks = RefCell::new(0);
+        let mut random = SplitMix::new(2);
+        let look = |_| {
+            *looks.borrow_mut() += 1;
+            Some(1.0)
+        };
+        assert!(pick(2, u32::MAX, &mut random, look).is_some());
+        assert!(*looks.borrow() <= MOST_CHOICES, "{looks:?}");
     }
 
     #[test]

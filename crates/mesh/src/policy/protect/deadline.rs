@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+/// As good as for ever, where adding a duration would pass what an instant can say.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
 /// When a request must be answered: the earliest of its caller's deadline and the route's timeout;
 /// `otherwise` from now when neither says anything.
 #[must_use]
@@ -15,7 +18,7 @@ pub fn of_request(
     match (caller, route) {
         (Some(caller), Some(route)) => caller.min(route),
         (Some(at), None) | (None, Some(at)) => at,
-        (None, None) => now.checked_add(otherwise).unwrap_or(now),
+        (None, None) => now.checked_add(otherwise).unwrap_or_else(|| now + FAR),
     }
 }
 
@@ -49,6 +52,8 @@ mod tests {
         }
         let never = of_request(now, None, Some(Duration::MAX), seconds(10));
         assert_eq!(never, at(10), "a timeout of for ever is none");
+        let patient = of_request(now, None, None, Duration::MAX);
+        assert!(patient > at(1_000_000), "nor is the process's one at once");
         assert_eq!(of_try(now, at(5), Some(seconds(2))), at(2));
         assert_eq!(of_try(now, at(5), Some(seconds(9))), at(5));
         assert_eq!(of_try(now, at(5), None), at(5));

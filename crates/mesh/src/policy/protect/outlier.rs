@@ -168,10 +168,12 @@ fn reaches(errors: &AtomicU32, limit: Option<u32>) -> bool {
     }
 }
 
-/// Whether another endpoint may be left out: at most so many percent are, but one always may.
+/// Whether another endpoint may be left out: at most so many percent are, but one always may, unless
+/// nobody shall be.
 #[must_use]
 pub fn may_eject(policy: &OutlierPolicy, ejected: usize, total: usize) -> bool {
-    ejected == 0 || ejected * 100 < usize::from(policy.max_ejection_percent) * total
+    let percent = policy.max_ejection_percent;
+    percent > 0 && ejected == 0 || ejected * 100 < usize::from(percent) * total
 }
 
 /// What a sweep did.

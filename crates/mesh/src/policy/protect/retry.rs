@@ -82,8 +82,7 @@ impl<'a> Tries<'a> {
         if self.repeated >= policy.num_retries || !names(policy, outcome) {
             return Next::End;
         }
-        let fate_unknown = matches!(outcome, Outcome::Lost | Outcome::TimedOut | Outcome::Broken);
-        if fate_unknown && !may_repeat {
+        if outcome.may_have_executed() && !may_repeat {
             return Next::End;
         }
         self.repeated += 1;
@@ -313,12 +312,12 @@ mod tests {
             let mut tries = Tries::new(Some(&policy));
             assert_eq!(ended(&mut tries, outcome, false), Next::End, "{outcome:?}");
         }
-        // It was answered: its fate is known.
-        let answered = Outcome::Answered(Code::Unavailable);
-        assert!(matches!(
-            ended(&mut Tries::new(Some(&policy)), answered, false),
-            Next::Again(_)
-        ));
+        // Who answers with a failure has executed some of it.
+        for code in [Code::Unavailable, Code::Internal] {
+            let answered = Outcome::Answered(code);
+            let mut tries = Tries::new(Some(&policy));
+            assert_eq!(ended(&mut tries, answered, false), Next::End, "{code:?}");
+        }
     }
 
     #[test]

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// The least time between two looks after one that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
+/// So many are looked up at a time: each look takes a thread of the driver's.
+const MOST_AT_ONCE: usize = 16;
+
 /// A host and a port.
 pub(super) type Host = (Arc<str>, u16);
 
@@ -41,19 +44,31 @@ impl Hosts {
         lookup.map_or(Resolution::Pending, |it| it.found.clone())
     }
 
+    /// How many more may be looked up now.
+    fn room(&self) -> usize {
+        let under_way = self.0.values().filter(|lookup| lookup.due.is_none());
+        MOST_AT_ONCE.saturating_sub(under_way.count())
+    }
+
     pub(super) fn next_due(&self) -> Option<Instant> {
+        // Who waits for another's end is looked up then.
+        if self.room() == 0 {
+            return None;
+        }
         self.0.values().filter_map(|lookup| lookup.due).min()
     }
 
     /// The hosts to look up now.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<Host> {
+        let room = self.room();
         let due = self.0.iter_mut();
         let due = due.filter(|(_, lookup)| lookup.due.is_some_and(|at| at <= now));
-        due.map(|(host, lookup)| {
-            lookup.due = None;
-            host.clone()
-        })
-        .collect()
+        due.take(room)
+            .map(|(host, lookup)| {
+                lookup.due = None;
+                host.clone()
+            })
+            .collect()
     }
 
     /// A look has ended; whether it found something else than before.
@@ -113,4 +128,35 @@ fn one_name(host: &Host, mut addresses: Vec<SocketAddr>) -> Endpoints {
         }
     }
     endpoints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_hosts_are_looked_up_a_few_at_a_time_and_all_in_the_end() {
+        let now = Instant::now();
+        let mut hosts = Hosts::default();
+        let wanted: BTreeSet<Host> = (0..100)
+            .map(|number| (format!("host-{number:03}").into(), 80))
+            .collect();
+        hosts.want_exactly(&wanted, now);
+        let mut looked_up = BTreeSet::new();
+        while let Some(due) = hosts.next_due()
+            && due <= now
+        {
+            let looks = hosts.take_due(now);
+            assert!((1..=MOST_AT_ONCE).contains(&looks.len()), "{}", looks.len());
+            if looks.len() == MOST_AT_ONCE {
+                assert!(hosts.next_due().is_none() && hosts.take_due(now).is_empty());
+            }
+            for host in looks {
+                let result = Ok(vec!["10.0.0.1:80".parse().unwrap()]);
+                assert!(hosts.resolved(now, &host, result, Duration::from_secs(30)));
+                assert!(looked_up.insert(host));
+            }
+        }
+        assert_eq!(looked_up, wanted);
+    }
 }

@@ -140,6 +140,8 @@ pub struct AdsCore {
     refused: Arc<[Fault]>,
     /// When the first resource counts as missing; never too late, sometimes too early.
     resource_deadline: Option<Instant>,
+    /// Up to when it was told that time has passed.
+    told: Option<Instant>,
 }
 
 impl AdsCore {
@@ -170,6 +172,7 @@ impl AdsCore {
             notices: Arc::from([]),
             refused: Arc::from([]),
             resource_deadline: None,
+            told: None,
         }
     }
 
@@ -243,6 +246,7 @@ impl AdsCore {
 
     /// The time that [`poll_timeout`](Self::poll_timeout) gave has come.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.told = self.told.max(Some(now));
         if self.resource_deadline.is_some_and(|at| at <= now) {
             self.time_resources_out(now);
         }
@@ -264,7 +268,8 @@ impl AdsCore {
         let of_servers = self.servers.iter().enumerate().flat_map(|(at, server)| {
             let waits = match &server.state {
                 ServerState::Waiting(until) => Some(*until),
-                ServerState::Stream(stream) => stream.next_due(&self.lasting, interval),
+                // What is due since then waits for room on the stream, not for time.
+                ServerState::Stream(stream) => stream.next_due(&self.lasting, interval, self.told),
                 ServerState::Idle => None,
             };
             [waits, self.silence_of(at)]

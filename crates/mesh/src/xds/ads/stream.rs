@@ -174,11 +174,12 @@ impl Stream {
         }
     }
 
-    /// When there is something to say that may not be said yet.
+    /// When there is something to say that may not be said yet; only times behind `told` count.
     pub(super) fn next_due(
         &self,
         lasting: &Lasting,
         interval: std::time::Duration,
+        told: Option<Instant>,
     ) -> Option<Instant> {
         let waiting = ResourceType::ALL.into_iter().filter(|kind| {
             let state = &self.kinds[at(*kind)];
@@ -186,6 +187,7 @@ impl Stream {
         });
         waiting
             .filter_map(|kind| lasting.may_refuse(kind, interval))
+            .filter(|at| told.is_none_or(|told| *at > told))
             .min()
     }
 

@@ -143,6 +143,11 @@ fn not_more_than_a_part_is_left_out_but_always_one() {
     assert!(may_eject(&policy, 0, 1));
     assert!(!may_eject(&policy, 1, 5));
     assert!(may_eject(&policy, 2, 30) && !may_eject(&policy, 3, 30));
+    let never = OutlierPolicy {
+        max_ejection_percent: 0,
+        ..OutlierPolicy::default()
+    };
+    assert!(!may_eject(&never, 0, 1) && !may_eject(&never, 0, 100));
 }
 
 #[test]
