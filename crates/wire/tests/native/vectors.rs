@@ -1,7 +1,10 @@
-//! Recorded octets of version 1, checked both ways. They may be added to, never changed: a later
-//! version must write them to a version-1 peer and read them from one.
+//! Recorded octets of every released version, checked both ways. They may be added to, never changed: a
+//! later version must read them, and write the newest as they stand. What a later version may add
+//! (features, settings and frames that may be ignored, higher protocol versions) is put between them, so
+//! that an old end and a new one understand each other whichever calls.
 
 use crate::pair::{CHAT, ECHO, Pair, feed, outputs, transmitted};
+use crate::raw::{CLOSE, HELLO, Lone, frame, hello};
 use bytes::BytesMut;
 use corewire_message::{Body, Code, Event, Headers, Priority, Request, Response, Status};
 use corewire_wire::native::{Config, MAGIC};
@@ -9,12 +12,22 @@ use corewire_wire::{CallId, Core, Output};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-const RECORDED: &str = include_str!("../vectors/native-v1.txt");
+/// One end's turn: `> name` is what the client sends, `< name` what the server sends.
+type Section = (String, Vec<u8>);
 
-/// The sections of the file: `> name` is what the client sends, `< name` what the server sends.
-fn recorded() -> Vec<(String, Vec<u8>)> {
-    let mut sections: Vec<(String, Vec<u8>)> = Vec::new();
-    for line in RECORDED.lines() {
+/// Every released version of Corewire that wrote other octets than the one before it, with its
+/// session; the last is what is written now.
+const RELEASES: [(&str, &str); 1] = [("v0.1", include_str!("../vectors/v0.1/native.txt"))];
+
+/// The newest release's session.
+fn newest() -> Vec<Section> {
+    recorded(RELEASES[RELEASES.len() - 1].1)
+}
+
+/// The sections of a file.
+fn recorded(text: &str) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for line in text.lines() {
         let line = line.split('#').next().unwrap().trim();
         if line.starts_with(['>', '<']) {
             sections.push((line.to_owned(), Vec::new()));
@@ -137,7 +150,7 @@ fn what_is_written_is_what_was_recorded() {
         outputs(&mut pair.client);
         outputs(&mut pair.server);
     }
-    let recorded = recorded();
+    let recorded = newest();
     for (index, section) in written.iter().enumerate() {
         if recorded.get(index) != Some(section) {
             panic!("not as recorded; now:\n{}", print(&written));
@@ -193,11 +206,91 @@ fn hex(octets: &[u8]) -> String {
 }
 
 #[test]
+fn every_release_has_a_folder_and_every_folder_is_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors");
+    let mut found: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, RELEASES.map(|(name, _)| name));
+}
+
+#[test]
 fn what_was_recorded_is_still_understood() {
+    for (_, text) in RELEASES {
+        understand(recorded(text));
+    }
+}
+
+/// An old client at a new server, and a new client at an old one: this version's ends stand for the
+/// old, and a later version speaks to them as it may.
+#[test]
+fn what_a_later_version_says_is_understood() {
+    for (_, text) in RELEASES {
+        for newer in [&['>'][..], &['<'], &['>', '<']] {
+            let mut sections = recorded(text);
+            for (name, octets) in &mut sections {
+                if name.starts_with(newer) {
+                    *octets = as_a_later_version(octets);
+                }
+            }
+            understand(sections);
+        }
+    }
+}
+
+/// The same frames from an end that speaks version 1 and later ones: it says so in its HELLO, with
+/// features and a setting that are not known yet, and sends frames that may be ignored.
+fn as_a_later_version(octets: &[u8]) -> Vec<u8> {
+    let mut later = Vec::new();
+    let mut rest = octets;
+    if let Some(after) = rest.strip_prefix(&MAGIC) {
+        later.extend(MAGIC);
+        rest = after;
+    }
+    while let Some((header, after)) = rest.split_at_checked(12) {
+        let length = u32::from_le_bytes(header[..4].try_into().unwrap());
+        let (payload, after) = after.split_at(length as usize);
+        rest = after;
+        if header[4] == HELLO && !payload.is_empty() {
+            let mut payload = payload.to_vec();
+            // Versions 1 to 9, features nobody has, and a setting that may be ignored.
+            payload[2..8].copy_from_slice(&[9, 0, 0, 0, 0xff, 0xff]);
+            payload.extend(&hello((1, 1), &[(0x8123, b"of a later version")])[8..]);
+            later.extend(frame(HELLO, header[5], 0, 0, &payload));
+        } else {
+            later.extend([header, payload].concat());
+        }
+        later.extend(frame(0xf0, 0xff, 7, 3, b"a hint of a later version"));
+        later.extend(frame(0xff, 0, 0, 0, b""));
+    }
+    later
+}
+
+/// The one frame that the session above does not have: it ends the connection.
+#[test]
+fn close_is_written_and_read_as_recorded() {
+    const RECORDED: &[u8] = b"\x24\0\0\0\x0d\0\0\0\0\0\0\0no common protocol version (octet 4)";
+    let mut server = Lone::server(Config::default());
+    let greeting = [&MAGIC[..], &frame(HELLO, 0, 0, 0, &hello((2, 7), &[]))].concat();
+    server.feed(&greeting).unwrap_err();
+    let written = server.transmitted();
+    assert!(
+        written.ends_with(RECORDED),
+        "{}",
+        String::from_utf8_lossy(&written).escape_debug()
+    );
+    assert_eq!(RECORDED[4], CLOSE);
+    let mut client = Lone::client(Config::default()).greeted();
+    assert!(!client.fault(RECORDED).is_empty());
+}
+
+fn understand(sections: Vec<Section>) {
     let mut pair = Pair::with(config(), config());
     let mut buffers = [BytesMut::new(), BytesMut::new()];
     let mut seen: Vec<Output> = Vec::new();
-    for (turn, (name, octets)) in recorded().into_iter().enumerate() {
+    for (turn, (name, octets)) in sections.into_iter().enumerate() {
         turns(turn, &mut pair);
         // What this version writes is thrown away: the peer is the file.
         transmitted(&mut pair.client, pair.now);

@@ -6,5 +6,6 @@ mod pair;
 mod strangers;
 mod streams;
 mod unary;
+mod vectors;
 
 use pair::Pair;
