@@ -81,6 +81,9 @@ impl<'a> Incoming<'a> {
     }
 }
 
+/// Octets that tell which protocol it is; either begins with more.
+const TELLING: usize = 8;
+
 /// How a connection's octets are taken apart. Its first ones tell: one port takes both.
 pub(crate) enum Framing {
     /// Too few have come to tell.
@@ -121,14 +124,12 @@ impl Framing {
     /// The connection is of no use any more.
     pub(crate) fn take_in(&mut self, octets: &mut BytesMut, socket: &Socket) -> io::Result<()> {
         if let Self::Unknown { most_octets } = *self
-            && let Some(first) = octets.first_chunk::<{ MAGIC.len() }>()
+            && let Some((first, second)) =
+                octets.first_chunk::<TELLING>().map(|all| all.split_at(4))
         {
             // As a length, these four octets are 22 million: a SI95 message as long as that would
             // have its length a second time behind it, where the native HELLO has its own.
-            let is_si95 = octets
-                .get(4..8)
-                .is_some_and(|again| again == reversed(MAGIC));
-            *self = if *first == MAGIC && !is_si95 {
+            *self = if first == MAGIC && second != reversed(MAGIC) {
                 Self::Native(Box::new(NativeReceiver::new(most_octets)))
             } else {
                 Self::Si95(Decoder::new(most_octets))
@@ -143,7 +144,7 @@ impl Framing {
     /// Looks at what comes next, at the beginning of `octets` or kept here.
     pub(crate) fn step<'a>(&'a mut self, octets: &'a [u8]) -> Step<'a> {
         match self {
-            Self::Unknown { .. } => Step::Need(MAGIC.len()),
+            Self::Unknown { .. } => Step::Need(TELLING),
             Self::Si95(decoder) => Self::step_si95(decoder, octets),
             Self::Native(native) => Self::step_native(native, octets.len()),
         }

@@ -55,7 +55,11 @@ pub(crate) struct Context {
 }
 
 /// All contexts of the process, closed ones as well.
-static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+static CONTEXTS: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+/// A context and the process that opened it: a child has its locks and sockets, as they happened to be
+/// when it was forked, and none of its threads.
+type Opened = (u32, &'static Context);
 
 impl Context {
     /// Opens a context at `port` with what the environment says.
@@ -219,7 +223,7 @@ impl Context {
             // SAFETY: a function that takes nothing; the library is never unloaded.
             unsafe { libc::atexit(at_exit) };
         });
-        contexts().push(self);
+        contexts().push((std::process::id(), self));
     }
 
     /// Our name, "host:port".
@@ -349,8 +353,8 @@ impl Context {
         }
         let deadline = Instant::now() + wait;
         self.linger();
+        self.finish(deadline);
         for link in self.all_links() {
-            link.finish(deadline);
             link.close();
         }
         self.around.flusher.close();
@@ -360,6 +364,13 @@ impl Context {
             say!(Warning, "{unread} messages were received and not asked for");
         }
         self.pool.clear();
+    }
+
+    /// Writes what waits, also for peers that are known by their connection only.
+    fn finish(&self, deadline: Instant) {
+        for link in self.all_links().chain(&self.inbox.ways_back()) {
+            link.finish(deadline);
+        }
     }
 
     /// Gives NNG time to write what it took: it does not tell when it has.
@@ -377,7 +388,7 @@ impl Context {
     }
 }
 
-fn contexts() -> MutexGuard<'static, Vec<&'static Context>> {
+fn contexts() -> MutexGuard<'static, Vec<Opened>> {
     CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -385,12 +396,14 @@ fn contexts() -> MutexGuard<'static, Vec<&'static Context>> {
 extern "C" fn at_exit() {
     crate::boundary::boundary((), || {
         let deadline = Instant::now() + EXITING;
-        for context in contexts().iter() {
-            if !context.around.is_closed() {
+        let ours = std::process::id();
+        let Ok(contexts) = CONTEXTS.try_lock() else {
+            return;
+        };
+        for (process, context) in contexts.iter() {
+            if *process == ours && !context.around.is_closed() {
                 context.linger();
-                for link in context.all_links() {
-                    link.finish(deadline);
-                }
+                context.finish(deadline);
             }
         }
     });

@@ -25,6 +25,8 @@ const FAIR: u32 = 4;
 
 /// A wait as short as this means that messages follow each other closely.
 const RUSH: Duration = Duration::from_micros(6);
+/// After a failure, nothing is accepted for as long, unless a connection ends.
+const MUTED: Duration = Duration::from_millis(100);
 /// How long to leave them to gather.
 const DOZE: Duration = Duration::from_micros(15);
 
@@ -67,7 +69,8 @@ pub(crate) trait Observer {
 pub(crate) struct Driver {
     epoll: Epoll,
     listener: Option<Listener>,
-    listening: bool,
+    /// Since when nothing is accepted, because it failed.
+    muted: Option<Instant>,
     around: Arc<Surroundings>,
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
@@ -119,7 +122,7 @@ impl Driver {
         Ok(Self {
             epoll,
             listener: Some(listener),
-            listening: true,
+            muted: None,
             around,
             connections: Vec::new(),
             free: Vec::new(),
@@ -220,6 +223,14 @@ impl Driver {
         timeout: Option<Duration>,
         observer: &mut impl Observer,
     ) -> io::Result<usize> {
+        let mut timeout = timeout;
+        if let Some(since) = self.muted {
+            if since.elapsed() >= MUTED {
+                self.listen_again();
+            } else {
+                timeout = Some(timeout.map_or(MUTED, |timeout| timeout.min(MUTED)));
+            }
+        }
         let count = self.epoll.wait(timeout)?;
         for index in 0..count {
             let Some(readiness) = self.epoll.readiness(index) else {
@@ -236,14 +247,15 @@ impl Driver {
     }
 
     /// Accepts again after descriptors had run out.
-    pub(crate) fn listen_again(&mut self) {
+    fn listen_again(&mut self) {
         if let Some(listener) = &self.listener
-            && !self.listening
-        {
-            let resumed = self
+            && self.muted.is_some()
+            && self
                 .epoll
-                .change(listener.as_fd(), LISTENER, Interest::Read);
-            self.listening = resumed.is_ok();
+                .change(listener.as_fd(), LISTENER, Interest::Read)
+                .is_ok()
+        {
+            self.muted = None;
         }
     }
 
@@ -276,7 +288,7 @@ impl Driver {
                     let muted = self
                         .epoll
                         .change(listener.as_fd(), LISTENER, Interest::Neither);
-                    self.listening = muted.is_err();
+                    self.muted = muted.is_ok().then(Instant::now);
                     return;
                 }
             }
@@ -483,6 +495,21 @@ impl Driver {
             }
             observer.ended(&connection.link, &connection.socket);
             self.free.push(current.index);
+            // Its descriptor, perhaps, is what accepting wanted.
+            drop(connection);
+            self.listen_again();
+        }
+    }
+
+    /// Gives up the connection that was being read when something went wrong with it.
+    pub(crate) fn abandon(&mut self, observer: &mut impl Observer) {
+        if self.current.is_some() {
+            say!(
+                Critical,
+                "a connection is given up: a fault of this library's"
+            );
+            observer.refused(1);
+            self.close_current(observer);
         }
     }
 

@@ -16,13 +16,17 @@ use corewire_sys::{Listener, Socket, WakeFd};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Messages that wait for the application while another thread drives; then it stops reading.
+/// Messages that wait for the application while another thread drives; then it stops reading, unless
+/// somebody waits for the reply to a call: what comes before it is dropped then, and counted.
 const MOST_QUEUED: usize = 4096;
+/// How long a thread of ours that cannot go on sleeps at most.
+const NAP: Duration = Duration::from_millis(100);
 /// Callers that can wait at the same time: the numbers that a call's octet can hold.
 const CALLERS: usize = 256;
 
@@ -31,6 +35,8 @@ pub(crate) struct Inbox {
     state: Mutex<State>,
     /// For receivers that do not drive.
     arrived: Condvar,
+    /// For a thread of ours that drives or delivers.
+    server: Condvar,
     callers: Box<[Condvar]>,
     around: Arc<Surroundings>,
     /// The way back over connections that peers made, by number.
@@ -44,6 +50,8 @@ pub(crate) struct Inbox {
 struct Counts {
     taken: AtomicU64,
     refused: AtomicU64,
+    /// Of those refused: for want of room, while a caller waited.
+    crowded_out: AtomicU64,
 }
 
 struct State {
@@ -112,12 +120,18 @@ impl Inbox {
                 tended_at: 0,
             }),
             arrived: Condvar::new(),
+            server: Condvar::new(),
             callers: (0..CALLERS).map(|_| Condvar::new()).collect(),
             around,
             back: Mutex::default(),
             readable: OnceLock::new(),
             counts: Counts::default(),
         }
+    }
+
+    /// All ways back over connections that peers made.
+    pub(crate) fn ways_back(&self) -> Vec<Arc<Link>> {
+        self.back().values().filter_map(Weak::upgrade).collect()
     }
 
     /// The way back over the connection of that number.
@@ -218,6 +232,13 @@ impl Inbox {
         true
     }
 
+    /// Announces a call with a number that nobody uses now: the original's, else from the top, where
+    /// those that programs choose by themselves seldom are.
+    pub(crate) fn expect_any(&self, expected: [u8; 32]) -> Option<u8> {
+        let numbers = [1].into_iter().chain((2..=u8::MAX).rev());
+        numbers.into_iter().find(|id| self.expect(*id, expected))
+    }
+
     /// Gives an announced call up.
     pub(crate) fn forget(&self, call_id: u8) {
         let call = self.state().calls[usize::from(call_id)].take();
@@ -244,9 +265,7 @@ impl Inbox {
             if state.closed {
                 break None;
             }
-            // A caller must not drive when there is no room for what others are to receive.
-            let may_drive = !state.served && state.queue.len() < MOST_QUEUED;
-            if may_drive && state.driver.is_some() {
+            if !state.served && state.driver.is_some() {
                 let (guard, outcome) = self.drive(state, pool, Role::Caller(call_id), deadline);
                 state = guard;
                 match outcome {
@@ -260,6 +279,8 @@ impl Inbox {
                 break None;
             }
             state.waiting_calls += 1;
+            // It may have stopped because the queue was full.
+            self.server.notify_all();
             state = deadline.sleep(&self.callers[place], state);
             state.waiting_calls -= 1;
         };
@@ -285,7 +306,13 @@ impl Inbox {
             return (state, Outcome::Again);
         };
         drop(state);
-        let outcome = self.drive_with(&mut driver, pool, role, deadline);
+        let driven = catch_unwind(AssertUnwindSafe(|| {
+            self.drive_with(&mut driver, pool, role, deadline)
+        }));
+        if driven.is_err() {
+            // What it was about would be met again by whoever drives next.
+            driver.abandon(&mut Ended::of(self));
+        }
         let mut state = self.state();
         if state.closed {
             driver.close();
@@ -293,7 +320,13 @@ impl Inbox {
             state.driver = Some(driver);
         }
         self.hand_over(&state);
-        (state, outcome)
+        match driven {
+            Ok(outcome) => (state, outcome),
+            Err(panic) => {
+                drop(state);
+                resume_unwind(panic)
+            }
+        }
     }
 
     fn drive_with(
@@ -303,10 +336,7 @@ impl Inbox {
         role: Role,
         deadline: Deadline,
     ) -> Outcome {
-        let mut ended = Ended {
-            inbox: self,
-            links: Vec::new(),
-        };
+        let mut ended = Ended::of(self);
         let mut looked = false;
         loop {
             let stopped = driver.next(&mut ended, |arrival| self.sort(pool, &arrival, role));
@@ -364,7 +394,12 @@ impl Inbox {
         }
         let mut state = self.state();
         if state.queue.len() >= MOST_QUEUED {
-            return Verdict::Leave;
+            if matches!(role, Role::Server) && state.waiting_calls == 0 {
+                return Verdict::Leave;
+            }
+            drop(state);
+            self.crowd_out();
+            return Verdict::Next;
         }
         match self.put(pool, arrival, None) {
             Some(message) => {
@@ -432,6 +467,20 @@ impl Inbox {
         Some(message)
     }
 
+    /// There is no room for a message, and the reply that a caller waits for may stand behind it.
+    fn crowd_out(&self) {
+        self.refuse(1);
+        let count = self.counts.crowded_out.fetch_add(1, Ordering::Relaxed) + 1;
+        // The log is to tell of a flood, not to be one.
+        if count.is_power_of_two() {
+            say!(
+                Error,
+                "{MOST_QUEUED} messages wait and nobody receives them while a call waits for its \
+                 reply: {count} more are dropped until now"
+            );
+        }
+    }
+
     fn no_memory<R>(&self, arrival: &Arrival<'_>) -> Verdict<R> {
         self.counts.refused.fetch_add(1, Ordering::Relaxed);
         let octets = arrival.message.room();
@@ -463,13 +512,16 @@ impl Inbox {
         // Who drives for others stopped when the queue was full.
         if state.queue.len() + 1 == MOST_QUEUED {
             self.hand_over(state);
+            self.server.notify_all();
             self.arrived.notify_all();
         }
     }
 
     /// Wakes somebody who may drive now.
     fn hand_over(&self, state: &State) {
-        if state.receivers > 0 {
+        if state.served {
+            self.server.notify_one();
+        } else if state.receivers > 0 {
             self.arrived.notify_one();
         } else if state.waiting_calls > 0 {
             for (place, call) in state.calls.iter().enumerate() {
@@ -503,13 +555,11 @@ impl Inbox {
     pub(crate) fn serve(&self, pool: &Pool) {
         let mut state = self.state();
         while !state.closed {
-            if state.driver.is_some() && state.queue.len() < MOST_QUEUED {
+            let has_room = state.queue.len() < MOST_QUEUED || state.waiting_calls > 0;
+            if state.driver.is_some() && has_room {
                 (state, _) = self.drive(state, pool, Role::Server, Deadline::NEVER);
             } else {
-                state.receivers += 1;
-                let nap = Deadline::after(Duration::from_millis(100));
-                state = nap.sleep(&self.arrived, state);
-                state.receivers -= 1;
+                state = Deadline::after(NAP).sleep(&self.server, state);
             }
         }
     }
@@ -518,16 +568,13 @@ impl Inbox {
     /// the inbox is closed.
     pub(crate) fn deliver(&self, pool: &Pool, arrival: &Arrival<'_>) {
         while let Verdict::Leave = self.sort(pool, arrival, Role::Server) {
-            let mut state = self.state();
+            let state = self.state();
             if state.closed {
                 self.counts.refused.fetch_add(1, Ordering::Relaxed);
                 return;
             }
-            if state.queue.len() >= MOST_QUEUED {
-                state.receivers += 1;
-                let nap = Deadline::after(Duration::from_millis(100));
-                state = nap.sleep(&self.arrived, state);
-                state.receivers -= 1;
+            if state.queue.len() >= MOST_QUEUED && state.waiting_calls == 0 {
+                drop(Deadline::after(NAP).sleep(&self.server, state));
             }
         }
     }
@@ -545,8 +592,7 @@ impl Inbox {
         if in_use || state.served || state.closed || state.queue.len() >= MOST_QUEUED {
             return;
         }
-        if let Some(driver) = &mut state.driver {
-            driver.listen_again();
+        if state.driver.is_some() {
             drop(self.drive(state, pool, Role::Server, Deadline::NOW));
         }
     }
@@ -561,6 +607,7 @@ impl Inbox {
         state.driver = None;
         let left = std::mem::take(&mut state.queue);
         self.arrived.notify_all();
+        self.server.notify_all();
         for caller in &self.callers {
             caller.notify_all();
         }
@@ -598,7 +645,14 @@ struct Ended<'a> {
     links: Vec<(Arc<Link>, Arc<Socket>)>,
 }
 
-impl Ended<'_> {
+impl<'a> Ended<'a> {
+    fn of(inbox: &'a Inbox) -> Self {
+        Self {
+            inbox,
+            links: Vec::new(),
+        }
+    }
+
     fn tell(&mut self) {
         for (link, socket) in self.links.drain(..) {
             link.ended(&socket);

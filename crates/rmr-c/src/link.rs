@@ -14,6 +14,7 @@ use crate::state::{self, Refused};
 use crate::surroundings::Surroundings;
 use corewire_rmr::{DropKind, EndpointCounters, EndpointId, Endpoints};
 use corewire_sys::{Address, Socket};
+use corewire_wire::rmr::record::MAX_TRACE;
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -118,7 +119,7 @@ struct Out {
     armed: bool,
     /// When something was last sent.
     used: Instant,
-    /// When connecting timed out.
+    /// When connecting took long in vain.
     unreachable: Option<Instant>,
 }
 
@@ -258,6 +259,9 @@ impl Link {
             self.look(out);
         }
         self.connected(out, CONNECT_WAIT)?;
+        if out.native.is_some() && message.trace_range().len() > MAX_TRACE {
+            return Err(Refused::new(state::OVERFLOW, libc::EMSGSIZE));
+        }
         let frame = message.frame();
         let length = frame.len();
         if !out.waiting.is_empty() && out.waiting.waiting() + length > MOST_WAITING {
@@ -321,6 +325,17 @@ impl Link {
             return Err(UNREACHABLE);
         }
         if out.nng.is_none() {
+            let paused = |since: Instant| since.elapsed() < CONNECT_PAUSE;
+            if waits && out.unreachable.is_some_and(paused) {
+                return Err(UNREACHABLE);
+            }
+            // NNG would wait as long as the kernel does: two minutes for a host that is silent.
+            if waits && let Err(error) = dial(&self.name, CONNECT_WAIT, false) {
+                out.unreachable = Some(Instant::now());
+                say!(Warning, "cannot connect to {}: {error}", self.name);
+                return Err(UNREACHABLE);
+            }
+            out.unreachable = None;
             let nng = NngSender::dial(&self.name, waits).map_err(|error| {
                 say!(Warning, "cannot connect to {}: {error}", self.name);
                 UNREACHABLE
@@ -428,15 +443,7 @@ impl Link {
             if now >= end || self.around.is_closed() {
                 return Err(Refused::new(state::RETRY, libc::EAGAIN));
             }
-            // An error shows when it is written to again.
-            let until = end.min(now + ROOM_WAIT);
-            if let Some(socket) = &out.socket {
-                let _ = match &out.native {
-                    // There is room, and no credit: that comes by reading.
-                    Some(native) if native.lacks_credit() => socket.wait(false, Some(until)),
-                    _ => socket.wait_for_room(until),
-                };
-            }
+            wait_for_peer(out, end.min(now + ROOM_WAIT));
         }
     }
 
@@ -483,11 +490,7 @@ impl Link {
                 Ok(false) if Instant::now() >= deadline => {
                     return self.give_up(out, DropKind::Closed, libc::ETIMEDOUT, 0);
                 }
-                Ok(false) => {
-                    if let Some(socket) = &out.socket {
-                        let _ = socket.wait_for_room(deadline);
-                    }
-                }
+                Ok(false) => wait_for_peer(out, deadline),
             }
         }
     }
@@ -503,7 +506,13 @@ impl Link {
 
     /// Whoever reads the connection found its end.
     pub(crate) fn ended(self: &Arc<Self>, socket: &Arc<Socket>) {
-        let mut out = self.out();
+        let mut out = match self.out.try_lock() {
+            Ok(out) => out,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Who sends now may wait long for something else, and this thread is to receive. The
+            // socket is shut down: whoever writes to it next finds out.
+            Err(TryLockError::WouldBlock) => return,
+        };
         if !out
             .socket
             .as_ref()
@@ -551,7 +560,8 @@ impl Link {
                 Ok(())
             }
             Err(error) => {
-                if error.kind() == io::ErrorKind::TimedOut {
+                let costly = [io::ErrorKind::TimedOut, io::ErrorKind::HostUnreachable];
+                if costly.contains(&error.kind()) {
                     out.unreachable = Some(Instant::now());
                 }
                 say!(Warning, "cannot connect to {}: {error}", self.name);
@@ -614,11 +624,26 @@ impl Link {
     }
 }
 
+/// Waits until the peer may take more. An error shows when it is written to again.
+fn wait_for_peer(out: &Out, until: Instant) {
+    if let Some(socket) = &out.socket {
+        let _ = match &out.native {
+            // There is room, and no credit: that comes by reading.
+            Some(native) if native.lacks_credit() => socket.wait(false, Some(until)),
+            _ => socket.wait_for_room(until),
+        };
+    }
+}
+
 /// Connects to the first address of `name` that answers.
 fn dial(name: &str, wait: Duration, quick_ack: bool) -> io::Result<Socket> {
     let deadline = Instant::now() + wait;
     let mut result = Err(io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
-    for address in name.to_socket_addrs()? {
+    let addresses = name.to_socket_addrs().map_err(|error| {
+        // As silent as a host that does not answer, and asking may have taken as long.
+        io::Error::new(io::ErrorKind::HostUnreachable, error)
+    })?;
+    for address in addresses {
         result = dial_one(&Address::Tcp(address), deadline);
         if result.is_ok() {
             break;

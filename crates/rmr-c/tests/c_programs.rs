@@ -115,6 +115,12 @@ fn calls_under_sanitizers() {
 }
 
 #[test]
+fn troubles() {
+    compile_and_run("troubles.c", &[], SHARED);
+    compile_and_run_over("native", "troubles.c", &[], SHARED);
+}
+
+#[test]
 fn the_native_protocol_carries_the_same() {
     compile_and_run_over("native", "exchange.c", &[], SHARED);
     compile_and_run_over("native", "calls.c", &[], SHARED);

@@ -16,23 +16,23 @@ use libc::{c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-/// The number that `rmr_call` uses.
-const PLAIN_CALL: u8 = 1;
-/// How long it waits, in milliseconds.
+/// Programs number their calls from this on: 0 means no call, and 1 is the original's `rmr_call`.
+const LEAST_NUMBER: u8 = 2;
+/// How long a plain call waits, in milliseconds.
 const PLAIN_WAIT: c_int = 1000;
 /// How long a call waits for a peer that does not read before it is refused.
 const PATIENCE: c_int = 0;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rmr_call(vctx: *mut c_void, msg: *mut Message) -> *mut Message {
-    boundary(msg, || {
+    boundary(null_mut(), || {
         // SAFETY: as the header says.
         let Some(context) = (unsafe { context(vctx) }) else {
             // SAFETY: as the header says.
             return unsafe { bad_argument(msg) };
         };
         // SAFETY: as the header says.
-        unsafe { call(context, msg, PLAIN_CALL, PLAIN_WAIT, None) }
+        unsafe { call(context, msg, None, PLAIN_WAIT, None) }
     })
 }
 
@@ -43,12 +43,11 @@ pub unsafe extern "C" fn rmr_mt_call(
     call_id: c_int,
     max_wait: c_int,
 ) -> *mut Message {
-    boundary(mbuf, || {
+    boundary(null_mut(), || {
         // SAFETY: as the header says.
         let context = unsafe { context(vctx) };
-        // 0 means no call, and 1 is `rmr_call`'s.
-        let call_id = u8::try_from(call_id).ok().filter(|id| *id > PLAIN_CALL);
-        let (Some(context), Some(call_id)) = (context, call_id) else {
+        let call_id = u8::try_from(call_id).ok().filter(|id| *id >= LEAST_NUMBER);
+        let (Some(context), Some(_)) = (context, call_id) else {
             // SAFETY: as the header says.
             return unsafe { bad_argument(mbuf) };
         };
@@ -57,14 +56,15 @@ pub unsafe extern "C" fn rmr_mt_call(
     })
 }
 
-/// Calls along a link, or by route; null when no reply came.
+/// Calls along a link, or by route; null when no reply came. Without a number any that is free is
+/// used, so that threads may call at the same time.
 ///
 /// # Safety
 /// `pointer` is a message as the header says; it is consumed unless it is returned.
 pub(super) unsafe fn call(
     context: &Context,
     pointer: *mut Message,
-    call_id: u8,
+    call_id: Option<u8>,
     max_wait: c_int,
     link: Option<&Arc<Link>>,
 ) -> *mut Message {
@@ -78,14 +78,20 @@ pub(super) unsafe fn call(
         return pointer;
     }
     let xaction = <[u8; 32]>::try_from(message.field::<32>(12)).unwrap_or_default();
-    if !send::set_call(message, call_id, true) {
-        // It came from somebody who left no room for a call's number.
-        refuse(message, Refused::new(state::BAD_ARGUMENT, libc::EINVAL));
-        return pointer;
-    }
-    if !context.inbox().expect(call_id, xaction) {
+    let inbox = context.inbox();
+    let announced = match call_id {
+        Some(call_id) => inbox.expect(call_id, xaction).then_some(call_id),
+        None => inbox.expect_any(xaction),
+    };
+    let Some(call_id) = announced else {
         // Another thread is calling with that number: its reply would be taken for ours.
         refuse(message, Refused::new(state::BAD_ARGUMENT, libc::EBUSY));
+        return pointer;
+    };
+    if !send::set_call(message, call_id, true) {
+        // It came from somebody who left no room for a call's number.
+        inbox.forget(call_id);
+        refuse(message, Refused::new(state::BAD_ARGUMENT, libc::EINVAL));
         return pointer;
     }
     let deadline = match max_wait {

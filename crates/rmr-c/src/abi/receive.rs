@@ -33,7 +33,7 @@ pub unsafe extern "C" fn rmr_mt_rcv(
     msg: *mut Message,
     max_wait: c_int,
 ) -> *mut Message {
-    boundary(msg, || {
+    boundary(null_mut(), || {
         // SAFETY: as the header says.
         let Some(context) = (unsafe { context(vctx) }) else {
             // SAFETY: as the header says.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn rmr_rcv_specific(
     expect: *const c_char,
     allow2queue: c_int,
 ) -> *mut Message {
-    boundary(msg, || {
+    boundary(null_mut(), || {
         // SAFETY: as the header says.
         let Some(context) = (unsafe { context(vctx) }) else {
             // SAFETY: as the header says.

@@ -11,6 +11,7 @@ use crate::send;
 use crate::state::{self, Refused};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 #[unsafe(no_mangle)]
@@ -104,7 +105,7 @@ pub unsafe extern "C" fn rmr_wh_call(
     call_id: c_int,
     max_wait: c_int,
 ) -> *mut Message {
-    boundary(msg, || {
+    boundary(null_mut(), || {
         // SAFETY: as the header says.
         let (Some(context), Some(message)) = (unsafe { (context(vctx), message(msg)) }) else {
             // SAFETY: as the header says.
@@ -117,7 +118,9 @@ pub unsafe extern "C" fn rmr_wh_call(
         };
         match find(context, whid) {
             // SAFETY: as the header says.
-            Ok(link) => unsafe { super::call::call(context, msg, call_id, max_wait, Some(&link)) },
+            Ok(link) => unsafe {
+                super::call::call(context, msg, Some(call_id), max_wait, Some(&link))
+            },
             Err(refused) => {
                 refuse(message, refused);
                 msg
