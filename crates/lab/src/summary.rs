@@ -51,6 +51,10 @@ fn requests_table(records: &[&Record]) -> String {
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         text.extend(rows.into_iter().map(|(_, row)| row));
     }
+    let in_memory = |record: &&Record| record.cell.subject.starts_with("CW-SHM");
+    if records.iter().any(in_memory) {
+        text.push_str("\nCW-SHM works within one host only: it is no adapter over TCP\n");
+    }
     text
 }
 

@@ -276,6 +276,12 @@ fn tls_is_shown_as_a_ratio_to_the_clear_text_of_the_same_run() {
         !html.contains("GRPC-S+tls"),
         "has no clear text here: {html}"
     );
+    let few = records.iter().filter(|record| record.repetition < 3);
+    let html = super::tls::section(&Runs::new(few));
+    assert!(
+        html.contains(">too few runs<") && !html.contains(">met<"),
+        "{html}"
+    );
     assert!(
         super::tls::section(&Runs::new(&duel([
             ("CW-S", [1.0; 5]),
@@ -283,4 +289,25 @@ fn tls_is_shown_as_a_ratio_to_the_clear_text_of_the_same_run() {
         ])))
         .is_empty()
     );
+}
+
+#[test]
+fn shared_memory_stands_beside_the_adapters_over_tcp() {
+    let mut records = duel([
+        ("CW-SHM", [1.0, 1.1, 1.2, 1.1, 1.0]),
+        ("CW-S", [15.0, 15.1, 15.2, 15.1, 15.0]),
+    ]);
+    records.extend(duel([
+        ("TCP-AS", [20.0, 20.1, 20.2, 20.1, 20.0]),
+        ("THRIFT-NB", [25.0, 25.1, 25.2, 25.1, 25.0]),
+    ]));
+    let report = super::report(&records.iter().collect::<Vec<_>>());
+    let answer = &report.sections[0].html;
+    let (contest, beside) = answer
+        .split_once("<h3>Shared memory")
+        .expect("a table of its own");
+    assert!(!contest.contains("CW-SHM"), "{contest}");
+    assert!(contest.contains("CW-S"), "{contest}");
+    assert!(beside.contains("CW-SHM"), "{beside}");
+    assert!(beside.contains("one host only"), "{beside}");
 }

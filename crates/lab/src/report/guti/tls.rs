@@ -8,7 +8,7 @@ use super::versus::{clear_text_of, is_ours, ratio_words};
 use crate::args::Tls;
 use crate::record::Mode;
 use crate::report::escape::escape;
-use crate::statistics::compare_interleaved;
+use crate::statistics::{PAIRS_NEEDED, Summary, compare_interleaved};
 
 /// The quantities compared, with their titles.
 const METRICS: [(Metric, &str); 4] = [
@@ -81,10 +81,10 @@ fn row(
         let without = runs.samples(condition, plain, metric);
         let ratio = compare_interleaved(&with, &without).ratio;
         if matches!(metric, Metric::Qps) {
-            let Some(ratio) = &ratio else {
+            if ratio.is_none() {
                 return;
-            };
-            kept = Some(ratio.median);
+            }
+            kept.clone_from(&ratio);
         }
         let _ = write!(cells, "<td>{}</td>", escape(&ratio_words(ratio.as_ref())));
     }
@@ -93,12 +93,12 @@ fn row(
         "<tr><th scope=\"row\">{}</th><td>{}</td>{cells}<td>{}</td></tr>",
         escape(subject),
         escape(&condition.words()),
-        goal(condition, subject, kind, kept)
+        goal(condition, subject, kind, kept.as_ref())
     );
 }
 
-/// Whether our own mutual TLS keeps what it must.
-fn goal(condition: Condition, subject: &str, kind: Tls, kept: Option<f64>) -> String {
+/// Whether our own mutual TLS keeps what it must: said where the quartiles are on one side of it.
+fn goal(condition: Condition, subject: &str, kind: Tls, kept: Option<&Summary>) -> String {
     let goal = GOALS
         .iter()
         .find(|(payload, _)| *payload == condition.payload)
@@ -106,10 +106,14 @@ fn goal(condition: Condition, subject: &str, kind: Tls, kept: Option<f64>) -> St
     let (Some((_, least)), Some(kept)) = (goal, kept) else {
         return String::new();
     };
-    let (class, words) = if kept >= *least {
+    let (class, words) = if kept.count < PAIRS_NEEDED {
+        ("none", "too few runs")
+    } else if kept.q1 >= *least {
         ("good", "met")
-    } else {
+    } else if kept.q3 < *least {
         ("bad", "missed")
+    } else {
+        ("even", "open")
     };
     format!("<span class=\"mark {class}\">{words}</span> at least {least:.1}× requests a second")
 }
