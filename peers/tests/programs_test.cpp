@@ -175,6 +175,9 @@ void usage() {
     expect_usage_error(
         {client, "--adapter", "TCP-AS", "--connect", "127.0.0.1:1", "--requests", "many"},
         "--requests must be a whole number");
+    expect_usage_error({server, "--adapter", "TCP-AS", "--tls", "perhaps"},
+                       "off, server or mutual");
+    expect_usage_error({server, "--adapter", "TCP-AS", "--tls", "server"}, "TCP-AS has no TLS");
     for (const std::string& program : {client, server}) {
         Process help({program, "--help"});
         CHECK(help.rest(20).find("Usage: ") != std::string::npos);
