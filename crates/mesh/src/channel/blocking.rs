@@ -8,6 +8,7 @@ use super::plan::{Chosen, Plan, Verdict};
 use super::shared::{Shared, TargetState};
 use super::unary::{mirror, pending};
 use super::unit::{Live, Side, Unit};
+use crate::observe::story;
 use crate::policy::outcome::Outcome;
 use crate::policy::protect::retry::Next;
 use crate::policy::random::Random;
@@ -85,7 +86,7 @@ impl MeshChannel {
             now = clock();
             match (&result, outcome) {
                 (Err(error), Outcome::NotSent) => {
-                    let why = error.to_string();
+                    let why = story(error);
                     slot.endpoint.thread_failed(now, &why, &mut random);
                     self.shared.signal.raise();
                 }

@@ -11,6 +11,7 @@
 
 use super::chance::{ThreadRandom, clock};
 use super::signal::Signal;
+use crate::observe::story;
 use crate::policy::protect::backoff::ConnectBackoff;
 use crate::policy::random::Random;
 use corewire_transport::{Client, ClientOptions, ConnectionWatcher, Endpoint, LoopHandle};
@@ -173,7 +174,7 @@ impl Line {
     ) -> Option<Instant> {
         let connect = self.life().wants_to_connect(now);
         if connect && let Err(error) = self.client(endpoint, options).prepare() {
-            self.disconnected(&error.to_string());
+            self.disconnected(&story(&error));
         }
         self.life().due()
     }

@@ -5,6 +5,7 @@ use super::bootstrap::{Bootstrap, BootstrapSource};
 use super::client::{ClientOptions, Command, Inbox, Status};
 use super::name::TargetName;
 use crate::config::{Resolution, Snapshot, SnapshotSource};
+use crate::observe::story;
 use corewire_message::{
     Body, CallError, CallStream, Caller, Inbound, Operation, Outbound, Request,
 };
@@ -494,17 +495,6 @@ fn unreachable(fault: corewire_transport::EndpointFault) -> CallError {
         false,
         fault.to_string(),
     )
-}
-
-/// An error with its causes, in one line.
-fn story(error: &CallError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 /// Looks a host up on a thread of its own: the system's resolver blocks.

@@ -1,10 +1,13 @@
 use crate::bench::*;
 use corewire_mesh::config::{
-    Cluster, EndpointInfo, Endpoints, Forward, Locality, Route, Transport,
+    Address, Cluster, EndpointInfo, Endpoints, Forward, Locality, Route, RouteConfig, Snapshot,
+    Transport,
 };
 use corewire_mesh::{Mesh, MeshOptions};
-use corewire_message::{Body, CallContext, Caller, Headers, Operation, Request, Response, Service};
-use corewire_transport::{Protocol, Server, ServerOptions};
+use corewire_message::{
+    Body, CallContext, Caller, ErrorKind, Headers, Operation, Request, Response, Service,
+};
+use corewire_transport::{Protocol, Server, ServerOptions, parse_address};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -174,4 +177,44 @@ fn the_environment_names_a_transport_or_is_told_what_it_may() {
     assert_eq!("grpc".parse(), Ok(Transport::Grpc));
     let error = "soap".parse::<Transport>().unwrap_err().to_string();
     assert!(error.contains("rest, grpc, native or shm"), "{error}");
+}
+
+#[test]
+fn shared_memory_is_used_where_it_is_offered_and_missed_with_the_reason() {
+    let offers = Running::start("offers");
+    let quiet_server = {
+        let mut options = ServerOptions::default();
+        options.loops = 1;
+        options.shared_memory = false;
+        Server::start(&[anywhere()], Replica::new("quiet"), options).unwrap()
+    };
+    let elsewhere: Address = parse_address("192.0.2.1:80").unwrap();
+    let by_memory = |addresses: Vec<Address>| {
+        let mut snapshot = Snapshot::default();
+        let mut cluster = Cluster::new("test");
+        cluster.transport = Some(Transport::Shm);
+        snapshot.add_cluster(cluster, Endpoints::at(addresses));
+        snapshot.add_target("test", RouteConfig::to_cluster("test"));
+        mesh(snapshot)
+    };
+    // Of several endpoints those that offer it are used.
+    let quiet = quiet_server.addresses()[0].clone();
+    let all = vec![quiet.clone(), offers.address.clone(), elsewhere.clone()];
+    let (_mesh, channel) = by_memory(all);
+    ready(&channel);
+    for _ in 0..20 {
+        assert_eq!(ask(&channel, request()).unwrap(), "offers");
+    }
+    for nobody in [quiet, elsewhere] {
+        let (_mesh, channel) = by_memory(vec![nobody.clone()]);
+        let error = ask(&channel, request()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotSent);
+        let text = error.to_string();
+        for part in [
+            &*nobody.to_string(),
+            "no server of this host offers shared memory",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
 }

@@ -192,13 +192,26 @@ pub(crate) fn connect(name: &str) -> io::Result<(OwnedFd, Ends)> {
     let (raw, length) = address(name)?;
     // A Unix socket connects or is refused at once, unless the listener's queue is full.
     // SAFETY: pointer and length are those of an initialised socket address.
-    check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const raw).cast(), length) })?;
+    check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const raw).cast(), length) })
+        .map_err(|error| nobody_at(name, error))?;
     trust(fd.as_fd())?;
     let memory = memory()?;
     let mapped = Mapped::new(memory.as_fd(), Side::Client)?;
     hand_over(fd.as_fd(), memory.as_fd())?;
     let ended = AtomicBool::new(false);
     Ok((fd, Ends { mapped, ended }))
+}
+
+/// Says what a refusal means here: the name may be an address of another host.
+fn nobody_at(name: &str, error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::ConnectionRefused {
+        return error;
+    }
+    let text = format!(
+        "no server of this host offers shared memory at {name}; it must listen there, with shared \
+         memory on and without TLS"
+    );
+    io::Error::new(error.kind(), text)
 }
 
 /// The answering side: takes the memory that a client hands over. `WouldBlock`: not yet.

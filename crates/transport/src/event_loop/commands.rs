@@ -146,7 +146,10 @@ impl EventLoop {
         if let Err(error) = connected
             && let Some(Some(channel)) = self.channels.get_mut(channel)
         {
-            channel.disconnected(&error.to_string());
+            // With its cause: the error alone says where, not why.
+            let why = std::error::Error::source(&error)
+                .map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+            channel.disconnected(&why);
         }
     }
 

@@ -397,9 +397,11 @@ fn outlier_policy(
         max_ejection_percent: most,
         consecutive_5xx: consecutive(on_5xx, consecutive_5xx),
         consecutive_gateway: consecutive(on_gateway, consecutive_gateway_failure),
-        consecutive_local_origin: split_external_local_origin_errors
-            .then(|| consecutive(on_local, consecutive_local_origin_failure))
-            .flatten(),
+        // Told apart even when nobody is left out for them.
+        consecutive_local_origin: split_external_local_origin_errors.then(|| {
+            let count = consecutive(on_local, consecutive_local_origin_failure);
+            count.unwrap_or(u32::MAX)
+        }),
         success_rate: (on_rate > 0).then(|| OutlierByRate {
             threshold: success_rate_stdev_factor.unwrap_or(1900),
             enforcing: on_rate,

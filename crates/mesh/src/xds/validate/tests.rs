@@ -83,6 +83,18 @@ fn outlier_detection_takes_the_defaults_of_xds() {
     assert_eq!(notices.len(), 1);
     assert!(notices[0].contains("enforcing_consecutive_gateway_failure"));
 
+    // Told apart, yet nobody is left out for them: they must not count as answers with 5xx.
+    message.outlier_detection = Some(cluster::OutlierDetection {
+        split_external_local_origin_errors: true,
+        enforcing_consecutive_local_origin_failure: Some(0),
+        ..Default::default()
+    });
+    let policy = cluster_of(&message).0.cluster.outlier.clone().unwrap();
+    let timeline = crate::policy::timeline::Timeline::new(std::time::Instant::now());
+    let record = crate::policy::protect::outlier::Record::new(timeline);
+    let lost = crate::policy::outcome::Verdict::LocalOrigin;
+    assert!((0..100).all(|_| record.note(&policy, lost).is_none()));
+
     message.outlier_detection = Some(cluster::OutlierDetection {
         max_ejection_percent: Some(101),
         interval: seconds(0),
