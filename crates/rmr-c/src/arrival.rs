@@ -118,6 +118,11 @@ impl Framing {
         Self::Unknown { most_octets }
     }
 
+    /// Whether it is Corewire's own protocol.
+    pub(crate) fn is_native(&self) -> bool {
+        matches!(self, Self::Native(_))
+    }
+
     /// Octets were read; those that a protocol keeps by itself are taken out of the buffer.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use crate::inbox::Inbox;
 use crate::interfaces;
 use crate::link::{Carriage, Link, Patience};
 use crate::log::{self, say};
+use crate::memories;
 use crate::message::{Message, Names, OVERHEAD};
 use crate::nng::{self, NngReceiver};
 use crate::pool::Pool;
@@ -74,14 +75,6 @@ impl Context {
         }
         if settings.warnings && log::level() < log::Level::Warning as i32 {
             log::set_level(log::Level::Warning as i32);
-        }
-        if let Transport::Shm = settings.transport {
-            say!(
-                Critical,
-                "COREWIRE_RMR_TRANSPORT=shm: shared memory is not built yet; si95, native and nng \
-                 are there"
-            );
-            return Err(io::Error::from_raw_os_error(libc::ENOTSUP));
         }
         if settings.transport == Transport::Nng {
             nng::load()?;
@@ -152,7 +145,10 @@ impl Context {
             (Inbox::served(Arc::clone(&around)), Some(receiver))
         } else {
             let most_octets = settings.max_message;
-            let inbox = Inbox::new(listener, Arc::clone(&around), most_octets, stamps)?;
+            let memory = (settings.transport == Transport::Shm)
+                .then(|| offer_memory(SocketAddr::new(bind, port)))
+                .flatten();
+            let inbox = Inbox::new(listener, memory, Arc::clone(&around), most_octets, stamps)?;
             (inbox, None)
         };
         let context = Self {
@@ -163,13 +159,14 @@ impl Context {
             pool: Pool::new(OVERHEAD + usual.max(LEAST_PAYLOAD) + SPARE_ROOM),
             links: Slots::new(),
             carriage: match settings.transport {
-                Transport::Native => Carriage::Native {
+                Transport::Native | Transport::Shm => Carriage::Native {
                     most_octets: settings.max_message,
+                    memory: settings.transport == Transport::Shm,
                 },
                 Transport::Nng => Carriage::Nng {
                     waits: !settings.async_connect,
                 },
-                Transport::Si95 | Transport::Shm => Carriage::Si95,
+                Transport::Si95 => Carriage::Si95,
             },
             payload: if usual == 0 { DEFAULT_PAYLOAD } else { usual },
             trace: AtomicI32::new(0),
@@ -407,6 +404,19 @@ extern "C" fn at_exit() {
             }
         }
     });
+}
+
+/// Listens for peers of this host beside the port. Where that cannot be, they come by TCP.
+fn offer_memory(at: SocketAddr) -> Option<Listener> {
+    let name = memories::offered_at(at);
+    let listener = Listener::bind(&name, false);
+    let told = listener.inspect_err(|error| {
+        say!(
+            Warning,
+            "shared memory cannot be offered as {name}: {error}; peers of this host come by TCP"
+        );
+    });
+    told.ok()
 }
 
 /// "4560", ":4560" or "tcp:4560".

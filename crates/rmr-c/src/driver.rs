@@ -7,6 +7,7 @@
 use crate::arrival::{Arrival, Framing, Step};
 use crate::link::Link;
 use crate::log::say;
+use crate::memories::{LOOKS_A_TURN, Memories};
 use crate::surroundings::Surroundings;
 use bytes::BytesMut;
 use corewire_sys::{Epoll, Interest, Listener, Socket, Token};
@@ -32,6 +33,7 @@ const DOZE: Duration = Duration::from_micros(15);
 
 const LISTENER: Token = Token(u64::MAX);
 const WAKE: Token = Token(u64::MAX - 1);
+const MEMORY_LISTENER: Token = Token(u64::MAX - 2);
 
 /// What whoever drives decides about a message.
 pub(crate) enum Verdict<R> {
@@ -69,6 +71,9 @@ pub(crate) trait Observer {
 pub(crate) struct Driver {
     epoll: Epoll,
     listener: Option<Listener>,
+    /// For peers of this host.
+    memory_listener: Option<Listener>,
+    memories: Memories,
     /// Since when nothing is accepted, because it failed.
     muted: Option<Instant>,
     around: Arc<Surroundings>,
@@ -112,16 +117,22 @@ struct Current {
 impl Driver {
     pub(crate) fn new(
         listener: Listener,
+        memory_listener: Option<Listener>,
         around: Arc<Surroundings>,
         most_octets: usize,
         stamps: bool,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         epoll.add(listener.as_fd(), LISTENER, Interest::Read)?;
+        if let Some(listener) = &memory_listener {
+            epoll.add(listener.as_fd(), MEMORY_LISTENER, Interest::Read)?;
+        }
         epoll.add(around.wake.as_fd(), WAKE, Interest::Read)?;
         Ok(Self {
             epoll,
             listener: Some(listener),
+            memory_listener,
+            memories: Memories::new(),
             muted: None,
             around,
             connections: Vec::new(),
@@ -179,7 +190,10 @@ impl Driver {
             say!(Error, "a message is dropped: {refusal}");
         }
         loop {
-            if self.current.is_none() && !self.open_next() {
+            if self.current.is_none()
+                && !self.open_next()
+                && !(self.look(observer) && self.open_next())
+            {
                 return Stopped::Dry;
             }
             match self.drain(observer, &mut take) {
@@ -199,9 +213,75 @@ impl Driver {
     ) -> io::Result<()> {
         self.adopt_newcomers();
         let begun = Instant::now();
-        let count = self.poll(timeout, observer)?;
-        self.rushed = count > 0 && begun.elapsed() < RUSH;
-        Ok(())
+        if self.memories.is_empty() {
+            let count = self.poll(timeout, observer)?;
+            self.rushed = count > 0 && begun.elapsed() < RUSH;
+            return Ok(());
+        }
+        self.rushed = false;
+        if let Some(window) = self.memories.window(timeout) {
+            let paid = self.look_for(begun, window);
+            self.memories.learn(paid);
+            if paid {
+                return Ok(());
+            }
+        }
+        let at_once = Some(Duration::ZERO);
+        let may_sleep = timeout != at_once && self.falls_asleep();
+        let polled = self.poll(if may_sleep { timeout } else { at_once }, observer);
+        // Until it sleeps again nobody need ring.
+        self.each_memory(|socket| {
+            socket.is_awake();
+            false
+        });
+        polled.map(drop)
+    }
+
+    /// Looks for something in a memory, without a system call; now and then at the sockets as well.
+    fn look(&mut self, observer: &mut impl Observer) -> bool {
+        let found = self.each_memory(Socket::is_readable);
+        if found && self.memories.is_sockets_turn() {
+            // When this fails, so does waiting, which tells.
+            let _ = self.poll(Some(Duration::ZERO), observer);
+        }
+        found
+    }
+
+    /// The same for a while.
+    fn look_for(&mut self, begun: Instant, window: Duration) -> bool {
+        loop {
+            for _ in 0..LOOKS_A_TURN {
+                if self.each_memory(Socket::is_readable) {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if begun.elapsed() >= window {
+                return false;
+            }
+        }
+    }
+
+    /// Has all peers ring from now on; whether nothing is there.
+    fn falls_asleep(&mut self) -> bool {
+        !self.each_memory(|socket| !socket.may_sleep())
+    }
+
+    /// Has the memories of which `is_wanted` is true read next; whether there are any.
+    fn each_memory(&mut self, is_wanted: impl Fn(&Socket) -> bool) -> bool {
+        let mut any = false;
+        for &index in self.memories.indexes() {
+            if let Some(Some(connection)) = self.connections.get_mut(index)
+                && is_wanted(&connection.socket)
+            {
+                any = true;
+                if !connection.queued {
+                    connection.queued = true;
+                    self.ready.push_back(index);
+                }
+            }
+        }
+        any
     }
 
     /// Sleeps for a moment before it asks again, while messages come so fast that each would wake
@@ -238,8 +318,14 @@ impl Driver {
             };
             match readiness.token {
                 WAKE => self.around.wake.clear(),
-                LISTENER => self.accept(observer),
-                Token(index) => self.enqueue(index as usize),
+                LISTENER => self.accept(false, observer),
+                MEMORY_LISTENER => self.accept(true, observer),
+                Token(index) => {
+                    if let Some(Some(connection)) = self.connections.get(index as usize) {
+                        connection.socket.heed();
+                    }
+                    self.enqueue(index as usize);
+                }
             }
         }
         self.adopt_newcomers();
@@ -248,15 +334,21 @@ impl Driver {
 
     /// Accepts again after descriptors had run out.
     fn listen_again(&mut self) {
-        if let Some(listener) = &self.listener
-            && self.muted.is_some()
-            && self
-                .epoll
-                .change(listener.as_fd(), LISTENER, Interest::Read)
-                .is_ok()
-        {
+        if self.muted.is_some() && self.listeners_want(Interest::Read) {
             self.muted = None;
         }
+    }
+
+    fn listeners_want(&self, interest: Interest) -> bool {
+        let change = |listener: &Option<Listener>, token| {
+            let Some(listener) = listener else {
+                return true;
+            };
+            let changed = self.epoll.change(listener.as_fd(), token, interest);
+            changed.is_ok()
+        };
+        let changed = change(&self.listener, LISTENER);
+        change(&self.memory_listener, MEMORY_LISTENER) && changed
     }
 
     fn enqueue(&mut self, index: usize) {
@@ -268,13 +360,25 @@ impl Driver {
         }
     }
 
-    fn accept(&mut self, observer: &mut impl Observer) {
-        while let Some(listener) = &self.listener {
+    fn accept(&mut self, memory: bool, observer: &mut impl Observer) {
+        loop {
+            let listener = if memory {
+                &self.memory_listener
+            } else {
+                &self.listener
+            };
+            let Some(listener) = listener else {
+                return;
+            };
             match listener.accept() {
                 Ok(socket) => {
                     let socket = Arc::new(socket);
                     let link = Arc::new(Link::back(Arc::clone(&socket), &self.around));
-                    if let Some(number) = self.admit(socket, Arc::clone(&link), true) {
+                    // What comes by memory is the native protocol, in which nothing goes back.
+                    let number = self.admit(socket, Arc::clone(&link), !memory);
+                    if let Some(number) = number
+                        && !memory
+                    {
                         observer.arrived(number, &link);
                     }
                 }
@@ -285,10 +389,8 @@ impl Driver {
                         Error,
                         "cannot accept a connection: {error}; trying again later"
                     );
-                    let muted = self
-                        .epoll
-                        .change(listener.as_fd(), LISTENER, Interest::Neither);
-                    self.muted = muted.is_ok().then(Instant::now);
+                    self.listeners_want(Interest::Neither);
+                    self.muted = Some(Instant::now());
                     return;
                 }
             }
@@ -318,6 +420,9 @@ impl Driver {
         }
         let number = self.next_number;
         self.next_number = number.checked_add(1).unwrap_or(0);
+        if socket.is_memory() {
+            self.memories.add(index);
+        }
         self.connections[index] = Some(Connection {
             socket,
             link,
@@ -454,6 +559,10 @@ impl Driver {
                     let name = connection.link.name();
                     say!(Error, "the connection with {name} is closed: {error}");
                     self.close_current(observer);
+                } else if connection.accepted && framing.is_native() {
+                    // It is no way back: only credit goes there.
+                    connection.accepted = false;
+                    observer.departed(connection.number);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -490,6 +599,7 @@ impl Driver {
             // It leaves the set before its number is used again.
             let _ = self.epoll.remove(connection.socket.as_fd());
             connection.socket.shutdown();
+            self.memories.remove(current.index);
             if connection.accepted {
                 observer.departed(connection.number);
             }
@@ -528,6 +638,8 @@ impl Driver {
     /// Closes everything.
     pub(crate) fn close(&mut self) {
         self.listener = None;
+        self.memory_listener = None;
+        self.memories = Memories::new();
         for connection in self.connections.drain(..).flatten() {
             connection.socket.shutdown();
             connection.link.close();

@@ -91,14 +91,21 @@ enum Role {
 }
 
 impl Inbox {
-    /// Listens at `listener`.
+    /// Listens at `listener`, and for peers of this host at the other.
     pub(crate) fn new(
         listener: Listener,
+        memory_listener: Option<Listener>,
         around: Arc<Surroundings>,
         most_octets: usize,
         stamps: bool,
     ) -> io::Result<Self> {
-        let driver = Driver::new(listener, Arc::clone(&around), most_octets, stamps)?;
+        let driver = Driver::new(
+            listener,
+            memory_listener,
+            Arc::clone(&around),
+            most_octets,
+            stamps,
+        )?;
         Ok(Self::with(around, Some(Box::new(driver))))
     }
 
@@ -311,7 +318,9 @@ impl Inbox {
         }));
         if driven.is_err() {
             // What it was about would be met again by whoever drives next.
-            driver.abandon(&mut Ended::of(self));
+            let mut ended = Ended::of(self);
+            driver.abandon(&mut ended);
+            ended.tell();
         }
         let mut state = self.state();
         if state.closed {

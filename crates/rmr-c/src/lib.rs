@@ -12,6 +12,7 @@
 //!   is left when they stop;
 //! - [`inbox`], [`driver`]: receiving. The thread that wants a message drives the sockets itself,
 //!   one thread at a time; the others wait to be handed a message or the lead;
+//! - [`memories`]: shared memory, where both ends are on one host;
 //! - [`control`]: the thread that collects routes and prints statistics.
 //!
 //! A context that was closed keeps its (emptied) memory: programs may still hold its address in
@@ -44,6 +45,7 @@ mod inbox;
 mod interfaces;
 mod link;
 mod log;
+mod memories;
 mod message;
 mod native;
 mod nng;

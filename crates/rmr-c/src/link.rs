@@ -5,6 +5,7 @@
 
 use crate::flush::{Advice, FlushPolicy, Pace};
 use crate::log::say;
+use crate::memories;
 use crate::message::Message;
 use crate::native::outgoing::NativeSender;
 use crate::native::record;
@@ -67,8 +68,9 @@ impl Patience {
 pub(crate) enum Carriage {
     /// As SI95 frames.
     Si95,
-    /// As records in events of the native protocol; messages up to so many octets.
-    Native { most_octets: usize },
+    /// As records in events of the native protocol; messages up to so many octets. With `memory`
+    /// through shared memory where the peer offers it.
+    Native { most_octets: usize, memory: bool },
     /// By NNG, which connects before the first message is sent or meanwhile.
     Nng { waits: bool },
 }
@@ -207,7 +209,7 @@ impl Link {
         if let Carriage::Nng { waits } = self.carriage {
             // NNG would try for ever and say nothing: ask by ourselves whether somebody is there.
             if out.nng.is_none() {
-                drop(dial(&self.name, CONNECT_WAIT, false).map_err(|_| UNREACHABLE)?);
+                drop(dial(&self.name, CONNECT_WAIT, false, false).map_err(|_| UNREACHABLE)?);
             }
             return self.connected_by_nng(&mut out, waits).map(drop);
         }
@@ -330,7 +332,7 @@ impl Link {
                 return Err(UNREACHABLE);
             }
             // NNG would wait as long as the kernel does: two minutes for a host that is silent.
-            if waits && let Err(error) = dial(&self.name, CONNECT_WAIT, false) {
+            if waits && let Err(error) = dial(&self.name, CONNECT_WAIT, false, false) {
                 out.unreachable = Some(Instant::now());
                 say!(Warning, "cannot connect to {}: {error}", self.name);
                 return Err(UNREACHABLE);
@@ -541,7 +543,8 @@ impl Link {
         if out.unreachable.is_some_and(paused) {
             return Err(UNREACHABLE);
         }
-        match dial(&self.name, wait, self.around.quick_ack()) {
+        let memory = matches!(self.carriage, Carriage::Native { memory: true, .. });
+        match dial(&self.name, wait, self.around.quick_ack(), memory) {
             Ok(socket) => {
                 let socket = Arc::new(socket);
                 out.unreachable = None;
@@ -552,11 +555,16 @@ impl Link {
                         self.around.adopt(Arc::clone(&socket), Arc::clone(self));
                     }
                     // Nothing but credit comes back, which the sender takes itself.
-                    Carriage::Native { most_octets } => {
+                    Carriage::Native { most_octets, .. } => {
                         out.native = Some(Box::new(NativeSender::new(most_octets)));
                     }
                 }
-                say!(Info, "connected to {}", self.name);
+                let how = if memory && !socket.is_memory() {
+                    ", by TCP: no shared memory is offered there"
+                } else {
+                    ""
+                };
+                say!(Info, "connected to {}{how}", self.name);
                 Ok(())
             }
             Err(error) => {
@@ -575,6 +583,9 @@ impl Link {
         let Some(socket) = &out.socket else {
             return;
         };
+        if socket.is_memory() {
+            socket.heed();
+        }
         let ended = match &mut out.native {
             // Credit may stand in front of the end.
             Some(native) => loop {
@@ -635,8 +646,8 @@ fn wait_for_peer(out: &Out, until: Instant) {
     }
 }
 
-/// Connects to the first address of `name` that answers.
-fn dial(name: &str, wait: Duration, quick_ack: bool) -> io::Result<Socket> {
+/// Connects to the first address of `name` that answers, with `memory` by that if it can be.
+fn dial(name: &str, wait: Duration, quick_ack: bool, memory: bool) -> io::Result<Socket> {
     let deadline = Instant::now() + wait;
     let mut result = Err(io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
     let addresses = name.to_socket_addrs().map_err(|error| {
@@ -644,6 +655,9 @@ fn dial(name: &str, wait: Duration, quick_ack: bool) -> io::Result<Socket> {
         io::Error::new(io::ErrorKind::HostUnreachable, error)
     })?;
     for address in addresses {
+        if memory && let Ok(socket) = memories::connect(address) {
+            return Ok(socket);
+        }
         result = dial_one(&Address::Tcp(address), deadline);
         if result.is_ok() {
             break;

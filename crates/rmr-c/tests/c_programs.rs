@@ -118,6 +118,7 @@ fn calls_under_sanitizers() {
 fn troubles() {
     compile_and_run("troubles.c", &[], SHARED);
     compile_and_run_over("native", "troubles.c", &[], SHARED);
+    compile_and_run_over("shm", "troubles.c", &[], SHARED);
 }
 
 #[test]
@@ -130,6 +131,23 @@ fn the_native_protocol_carries_the_same() {
 fn the_native_protocol_under_sanitizers() {
     compile_and_run_over("native", "exchange.c", &SANITIZERS, STATIC);
     compile_and_run_over("native", "calls.c", &SANITIZERS, STATIC);
+}
+
+#[test]
+fn shared_memory_carries_the_same() {
+    compile_and_run_over("shm", "exchange.c", &[], SHARED);
+    compile_and_run_over("shm", "calls.c", &[], SHARED);
+}
+
+#[test]
+fn shared_memory_between_processes() {
+    compile_and_run_over("shm", "memory.c", &[], SHARED);
+}
+
+#[test]
+fn shared_memory_under_sanitizers() {
+    compile_and_run_over("shm", "exchange.c", &SANITIZERS, STATIC);
+    compile_and_run_over("shm", "calls.c", &SANITIZERS, STATIC);
 }
 
 #[test]

@@ -8,18 +8,21 @@ use corewire_sys::Socket;
 use corewire_wire::native::Connection;
 use corewire_wire::{Core, Input, Outbox};
 use std::io::{self, IoSlice};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Room to receive into: credit and little else comes back.
 const RECEIVE: usize = 4096;
 /// Pieces of one gathering write.
 const PIECES: usize = 8;
+/// How often a memory is asked whether its other end still lives, which costs a system call.
+const HEED: Duration = Duration::from_millis(1);
 
 /// A connection that events go out by.
 pub(crate) struct NativeSender {
     core: Connection,
     outbox: Outbox,
     received: BytesMut,
+    heeded: Instant,
 }
 
 impl NativeSender {
@@ -29,6 +32,7 @@ impl NativeSender {
             core: Connection::client(config(most_octets), Instant::now()),
             outbox: Outbox::new(),
             received: BytesMut::with_capacity(RECEIVE),
+            heeded: Instant::now(),
         }
     }
 
@@ -38,6 +42,11 @@ impl NativeSender {
     /// The connection is lost; what it did not take as a whole still waits.
     pub(crate) fn flush(&mut self, waiting: &mut Outgoing, socket: &Socket) -> io::Result<bool> {
         let now = Instant::now();
+        // A socket fails when it is written to; a memory takes octets until somebody looks.
+        if socket.is_memory() && now.saturating_duration_since(self.heeded) >= HEED {
+            self.heeded = now;
+            socket.heed();
+        }
         loop {
             if !self.write(socket)? {
                 return Ok(false);
