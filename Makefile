@@ -25,17 +25,17 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites lint format bench model fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
 	@echo
 	@echo "Start with"
-	@echo "    make run        build, measure every adapter on this machine and read the report"
-	@echo "    make test       build and check that everything works"
+	@echo "    make run         build, measure every adapter on this machine and read the report"
+	@echo "    make test        build and check that everything works"
 	@echo
 	@echo "All commands:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "Settings: SCENARIO=guti|mesh|rmr, PROFILE=smoke|quick|full, OUT=DIR and RMR_LIB=FILE (a library"
 	@echo "to measure beside ours) for run and smoke, FUZZ_SECONDS=$(FUZZ_SECONDS) for fuzz,"
@@ -76,7 +76,7 @@ smoke: build peers ## Measure every adapter for a moment: does it all work toget
 
 # The conformance suite over every transport, the C and C++ programs against the headers, the
 # layering and the replay of the fuzz corpora are tests of the workspace like the others.
-test: test-rust test-peers test-lab test-suites ## Run all tests
+test: test-rust test-peers test-lab test-suites test-clients ## Run all tests
 	$(SUMMARY)
 
 test-rust: setup ## Run the tests of the Rust workspace and of the C headers
@@ -96,6 +96,9 @@ test-lab: build peers ## Run every adapter, path and transport for a moment thro
 test-suites: build ## Hold the HTTP/2 and gRPC ends to h2spec and gRPC's interop cases (needs Go)
 	$(STEP) "build the interop program" cargo build --locked -p corewire-testkit --example grpc_interop
 	$(STEP) "public suites" scripts/suites $(COREWIRE) $(TARGET)
+
+test-clients: build peers ## Run the clients in Python, Go, C, C++ and Java against one server, as far as they are installed
+	$(STEP) "clients in other languages" env COREWIRE=$(COREWIRE) clients/run-all
 
 lint: setup ## Check form, lints, documentation and dependencies
 	$(STEP) "rustfmt" cargo fmt --all --check

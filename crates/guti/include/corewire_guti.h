@@ -36,6 +36,8 @@ enum {
 /* Sizes of the buffers for message heads. */
 #define CW_GUTI_REQUEST_HEAD_MAX 16
 #define CW_GUTI_RESPONSE_HEAD_MAX 64
+/* Size of the buffer for a whole DeallocateRequest. */
+#define CW_GUTI_DEALLOCATE_MAX 32
 
 /* A 5G-GUTI (TS 23.003 clause 2.10). */
 typedef struct cw_guti {
@@ -84,6 +86,12 @@ size_t cw_guti_encode_allocate_request_head(size_t payload_len,
  */
 size_t cw_guti_encode_allocate_response_head(const cw_guti *guti, size_t payload_len,
                                              uint8_t out[CW_GUTI_RESPONSE_HEAD_MAX]);
+
+/*
+ * Writes a DeallocateRequest, and returns its length (at most 23). 0 for a null pointer or numbers
+ * that make no GUTI.
+ */
+size_t cw_guti_encode_deallocate_request(const cw_guti *guti, uint8_t out[CW_GUTI_DEALLOCATE_MAX]);
 
 /*
  * Finds the payload of an AllocateRequest. *payload points into the message (also when *payload_len

@@ -16,8 +16,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use crate::message::{
-    GutiNumbers, REQUEST_HEAD_MAX, RESPONSE_HEAD_MAX, allocate_request_payload,
+    GUTI_MESSAGE_MAX, GutiNumbers, REQUEST_HEAD_MAX, RESPONSE_HEAD_MAX, allocate_request_payload,
     allocate_response_parts, encode_allocate_request_head, encode_allocate_response_head,
+    encode_deallocate_request,
 };
 use crate::{Allocator, Guami, Guti};
 
@@ -187,6 +188,28 @@ pub unsafe extern "C" fn cw_guti_encode_allocate_response_head(
         let len = encode_allocate_response_head(&guti, payload_len, &mut head);
         // SAFETY: not null, and the header asks for 64 writable octets, which is RESPONSE_HEAD_MAX.
         unsafe { out.copy_from_nonoverlapping(head.as_ptr(), len) };
+        len
+    })
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cw_guti_encode_deallocate_request(
+    guti: *const cw_guti,
+    out: *mut u8,
+) -> usize {
+    boundary(0, || {
+        // SAFETY: as in `cw_guti_deallocate`.
+        let Some(guti) = (unsafe { guti.as_ref() }).and_then(|guti| guti.checked()) else {
+            return 0;
+        };
+        if out.is_null() {
+            return 0;
+        }
+        let mut message = [0; GUTI_MESSAGE_MAX];
+        let len = encode_deallocate_request(&guti, &mut message);
+        // SAFETY: not null, and the header asks for 32 writable octets, which is GUTI_MESSAGE_MAX.
+        unsafe { out.copy_from_nonoverlapping(message.as_ptr(), len) };
         len
     })
 }

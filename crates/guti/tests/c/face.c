@@ -100,9 +100,27 @@ static void response(void) {
     CHECK(cw_guti_encode_allocate_response_head(NULL, 2, message) == 0);
 }
 
+static void deallocate(void) {
+    cw_guti guti = {.mcc = 1, .mnc = 1, .mnc_digits = 2, .amf_set = 1, .tmsi = 0x01020304};
+    uint8_t message[CW_GUTI_DEALLOCATE_MAX];
+    /* Field 1: a GUTI, whose fields of value zero are left out. */
+    static const uint8_t expected[] = {0x0a, 13, 0x08, 1, 0x10, 1, 0x18, 2,
+                                       0x28, 1,  0x3d, 4, 3,    2, 1};
+    size_t len = cw_guti_encode_deallocate_request(&guti, message);
+    CHECK(len == sizeof expected && memcmp(message, expected, len) == 0);
+    const cw_guti longest = {999, 999, 3, 255, 1023, 63, 0xfffffffe};
+    CHECK(cw_guti_encode_deallocate_request(&longest, message) == 23);
+
+    CHECK(cw_guti_encode_deallocate_request(NULL, message) == 0);
+    CHECK(cw_guti_encode_deallocate_request(&guti, NULL) == 0);
+    guti.mnc = 100;
+    CHECK(cw_guti_encode_deallocate_request(&guti, message) == 0);
+}
+
 int main(void) {
     allocator();
     request();
     response();
+    deallocate();
     return failures != 0;
 }
