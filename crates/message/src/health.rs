@@ -358,7 +358,10 @@ fn json_answer(serving: Serving) -> Response {
     }
 }
 
-fn read_question(octets: &[u8]) -> Option<String> {
+/// The service that a `HealthCheckRequest` asks for; `None` when it is none, or the name is longer than
+/// 1024 octets.
+#[must_use]
+pub fn read_question(octets: &[u8]) -> Option<String> {
     let mut service = Some(String::new());
     each_field(octets, |number, value| {
         if let (1, Value::Octets(name)) = (number, value) {
