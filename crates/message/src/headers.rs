@@ -50,9 +50,7 @@ impl Headers {
         while !rest.is_empty() {
             let (name, value, after) = split_entry(rest).ok_or(HeaderFault::Truncated)?;
             check_name(name)?;
-            if !name.ends_with(b"-bin") {
-                check_value(value)?;
-            }
+            check_value(name, value)?;
             rest = after;
         }
         Ok(Self(Block::Shared(block)))
@@ -83,14 +81,15 @@ impl Headers {
     ///
     /// # Errors
     /// When `name` is not one or more lower-case token characters (RFC 9110, 5.6.2) of at most
-    /// 255 octets, or `value` is too long or holds CR, LF or NUL. Nothing is added then.
+    /// 255 octets, or `value` is too long or holds CR, LF or NUL, which only those of names that end in `-bin`
+    /// may. Nothing is added then.
     pub fn append(&mut self, name: &str, value: impl AsRef<[u8]>) -> Result<(), HeaderFault> {
         let value = value.as_ref();
         check_name(name.as_bytes())?;
         if value.len() > MAX_VALUE_OCTETS {
             return Err(HeaderFault::ValueTooLong);
         }
-        check_value(value)?;
+        check_value(name.as_bytes(), value)?;
         let block = self.owned();
         block.reserve(ENTRY_PREFIX + name.len() + value.len());
         block.push(u8::try_from(name.len()).map_err(|_| HeaderFault::NameTooLong)?);
@@ -153,6 +152,10 @@ impl Headers {
     }
 }
 
+/// How names of values end that are any octets at all, as in gRPC: where a protocol writes text, they
+/// are in base64.
+const BINARY: &[u8] = b"-bin";
+
 fn split_entry(block: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (&[name_len, v0, v1, v2], rest) = block.split_first_chunk::<ENTRY_PREFIX>()?;
     let (name, rest) = rest.split_at_checked(usize::from(name_len))?;
@@ -179,10 +182,10 @@ fn check_name(name: &[u8]) -> Result<(), HeaderFault> {
     }
 }
 
-fn check_value(value: &[u8]) -> Result<(), HeaderFault> {
+fn check_value(name: &[u8], value: &[u8]) -> Result<(), HeaderFault> {
     // No early end: the compiler makes vector instructions of it, and nearly all values pass.
     let bad = |bad, octet: &u8| bad | matches!(octet, b'\r' | b'\n' | 0);
-    if value.iter().fold(false, bad) {
+    if value.iter().fold(false, bad) && !name.ends_with(BINARY) {
         Err(HeaderFault::ValueCharacter)
     } else {
         Ok(())
@@ -220,7 +223,7 @@ pub enum HeaderFault {
     NameCharacter,
     /// The value is longer than [`MAX_VALUE_OCTETS`].
     ValueTooLong,
-    /// The value holds CR, LF or NUL.
+    /// The value holds CR, LF or NUL, and the name does not end in `-bin`.
     ValueCharacter,
 }
 
@@ -291,6 +294,16 @@ mod tests {
             Err(HeaderFault::NameTooLong)
         );
         assert!(headers.is_empty());
+    }
+
+    #[test]
+    fn binary_values_are_any_octets() {
+        let all: Vec<u8> = (0..=255).collect();
+        let mut headers = Headers::new();
+        headers.append("x-bin", &all).unwrap();
+        assert_eq!(headers.get("x-bin"), Some(&all[..]));
+        let received = Headers::from_block(headers.as_block().to_vec().into());
+        assert_eq!(received, Ok(headers));
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub trait SendMessages: Send {
     /// # Errors
     /// When the stream has ended.
     fn send(&mut self, message: Body) -> Result<(), CallError>;
+    /// Says headers before the first message, where the protocol has a place for them.
+    fn lead(&mut self, headers: Headers) {
+        let _ = headers;
+    }
     /// Ends this side: no more messages follow.
     fn finish(&mut self);
     /// Gives the whole call up.
@@ -86,6 +90,14 @@ impl Outbound {
     pub async fn send(&mut self, message: impl Into<Body>) -> Result<(), CallError> {
         poll_fn(|cx| self.sink.poll_ready(cx)).await?;
         self.sink.send(message.into())
+    }
+
+    /// Says headers before the first message: for a service whose callers wait for them, as some of
+    /// gRPC's do. gRPC and REST have a place for them, once and before the first message; elsewhere,
+    /// later, and on the caller's side nothing is said. Headers for every protocol belong into what the
+    /// service returns, or into a message.
+    pub fn lead(&mut self, headers: Headers) {
+        self.sink.lead(headers);
     }
 
     /// Ends this side.

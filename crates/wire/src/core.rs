@@ -15,7 +15,9 @@
 
 use crate::Outbox;
 use bytes::{Bytes, BytesMut};
-use corewire_message::{Body, CallError, CallKind, Code, Event, Operation, Request, Response};
+use corewire_message::{
+    Body, CallError, CallKind, Code, Event, Headers, Operation, Request, Response,
+};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
@@ -221,6 +223,12 @@ pub trait Core {
     /// more requests on while they are many: their answers would only wait here too.
     fn queued(&self) -> usize {
         self.backlog()
+    }
+
+    /// Server: says headers of a stream before its first message, where the protocol has a place for
+    /// them and nothing was sent yet; otherwise nothing is said.
+    fn lead(&mut self, call: CallId, headers: &Headers) {
+        let _ = (call, headers);
     }
 
     /// Octets waiting here that could be sent now. A driver stops reading from a peer that does

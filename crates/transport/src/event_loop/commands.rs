@@ -94,6 +94,9 @@ impl EventLoop {
                     self.end_stream(&stream, Code::ResourceExhausted, error);
                 }
             }
+            Command::StreamLead { stream, headers } => {
+                self.with_stream(&stream, |core, call| core.lead(call, &headers));
+            }
             Command::StreamFinish { stream } => {
                 self.with_stream(&stream, |core, call| core.finish(call));
             }

@@ -6,7 +6,7 @@ use super::client::ConnectionWatcher;
 use super::stream::StreamShared;
 use super::timers::Sleep;
 use crate::{ClientOptions, Endpoint};
-use corewire_message::{Body, CallError, Code, Event, Request, Response};
+use corewire_message::{Body, CallError, Code, Event, Headers, Request, Response};
 use corewire_sys::WakeFd;
 use corewire_wire::CallId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -83,6 +83,10 @@ pub(crate) enum Command {
     StreamSend {
         stream: Arc<StreamShared>,
         message: Body,
+    },
+    StreamLead {
+        stream: Arc<StreamShared>,
+        headers: Headers,
     },
     StreamFinish {
         stream: Arc<StreamShared>,

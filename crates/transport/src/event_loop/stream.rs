@@ -184,6 +184,12 @@ impl SendMessages for Sender {
             .map_err(|_| super::call::loop_ended())
     }
 
+    fn lead(&mut self, headers: Headers) {
+        let stream = Arc::clone(&self.stream);
+        let lead = Command::StreamLead { stream, headers };
+        let _ended_already = self.stream.shared.push(lead);
+    }
+
     fn finish(&mut self) {
         let stream = Arc::clone(&self.stream);
         let _ended_already = self.stream.shared.push(Command::StreamFinish { stream });

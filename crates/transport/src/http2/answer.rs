@@ -74,7 +74,7 @@ impl Connection {
                 self.answer_grpc_whole(stream, response);
             }
             (_, false) => {
-                self.send_stream_head(stream);
+                self.send_stream_head(stream, &Headers::new());
                 self.end_stream(stream, flavour, response);
             }
             (_, true) => self.end_stream(stream, flavour, response),
@@ -100,7 +100,7 @@ impl Connection {
     }
 
     /// The header section before a stream's first message.
-    pub(super) fn send_stream_head(&mut self, stream: u32) {
+    pub(super) fn send_stream_head(&mut self, stream: u32, headers: &Headers) {
         let Some(call) = self.calls.get_mut(&stream) else {
             return;
         };
@@ -109,12 +109,14 @@ impl Connection {
             Flavour::Grpc => head::GRPC_MEDIA_TYPE,
             Flavour::Rest => head::STREAM_MEDIA_TYPE,
         };
-        let fields = [
-            Field::fixed(":status", "200"),
-            Field::fixed("content-type", media_type),
-        ];
+        let flavour = call.flavour;
+        self.scratch.binary.encode(headers);
+        let mut list = FieldList::new();
+        list.push(Field::fixed(":status", "200"));
+        list.push(Field::fixed("content-type", media_type));
+        head::push_headers(&mut list, headers, &self.scratch.binary, flavour, true);
         // It fails only when the stream is gone: its close is told.
-        let _gone = self.session.answer(stream, &fields, true);
+        let _gone = self.session.answer(stream, list.as_slice(), true);
     }
 
     /// A body as the last message, then trailers.
@@ -192,13 +194,15 @@ impl Connection {
 
     fn answer_grpc_whole(&mut self, stream: u32, response: Response) {
         self.mark_answered(stream);
-        self.scratch.binary.encode(&response.headers);
+        let (leading, trailing) = leading_and_trailing(&response.headers);
+        let leading = leading.as_ref().unwrap_or(&response.headers);
+        self.scratch.binary.encode(leading);
         let mut list = FieldList::new();
         list.push(Field::fixed(":status", "200"));
         list.push(Field::fixed("content-type", head::GRPC_MEDIA_TYPE));
         head::push_headers(
             &mut list,
-            &response.headers,
+            leading,
             &self.scratch.binary,
             Flavour::Grpc,
             false,
@@ -207,7 +211,7 @@ impl Connection {
             return;
         }
         self.push_message(stream, response.body);
-        self.send_trailers(stream, Flavour::Grpc, &response.status, None);
+        self.send_trailers(stream, Flavour::Grpc, &response.status, trailing.as_ref());
     }
 
     fn answer_rest_whole(&mut self, stream: u32, response: Response, http_status: u16) {
@@ -269,4 +273,25 @@ impl Connection {
             self.session.finish(stream);
         }
     }
+}
+
+/// The headers that go before the message and those that go behind it: gRPC looks for its own binary
+/// ones (`grpc-status-details-bin`, `endpoint-load-metrics-bin`) in the trailers, and a message does not
+/// say which is which. `None`: all before, none behind.
+fn leading_and_trailing(headers: &Headers) -> (Option<Headers>, Option<Headers>) {
+    let is_binary = |name: &str| corewire_wire::grpc::is_binary(name.as_bytes());
+    if !headers.iter().any(|(name, _)| is_binary(name)) {
+        return (None, None);
+    }
+    let (mut leading, mut trailing) = (Headers::new(), Headers::new());
+    for (name, value) in headers.iter() {
+        let part = if is_binary(name) {
+            &mut trailing
+        } else {
+            &mut leading
+        };
+        // It was a header: it is one.
+        let _fits = part.append(name, value);
+    }
+    (Some(leading), Some(trailing))
 }

@@ -6,7 +6,7 @@ use super::keep_alive::Due;
 use super::sink::IntoOutbox;
 use bytes::BytesMut;
 use corewire_message::{
-    Body, CallError, CallKind, Code, ErrorKind, Event, Origin, Request, Response,
+    Body, CallError, CallKind, Code, ErrorKind, Event, Headers, Origin, Request, Response,
 };
 use corewire_sys::nghttp2::{ErrorCode, Sink};
 use corewire_wire::mapping::status;
@@ -166,7 +166,7 @@ impl Core for Connection {
             ));
         }
         if !known.head_sent {
-            self.send_stream_head(stream);
+            self.send_stream_head(stream, &Headers::new());
         }
         self.push_message(stream, message);
         Ok(())
@@ -179,6 +179,18 @@ impl Core for Connection {
         if let Some(known) = self.calls.get_mut(&call.number()) {
             known.sent_all = true;
             self.session.finish(call.number());
+        }
+    }
+
+    fn lead(&mut self, call: CallId, headers: &Headers) {
+        let stream = call.number();
+        let known = self
+            .calls
+            .get(&stream)
+            .filter(|call| !call.answered && !call.head_sent && call.kind == CallKind::Stream);
+        let carriable = head::unsendable(headers, self.config.max_header_list).is_none();
+        if matches!(self.end, End::Server { .. }) && known.is_some() && carriable {
+            self.send_stream_head(stream, headers);
         }
     }
 

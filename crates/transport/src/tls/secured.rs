@@ -4,7 +4,9 @@ use super::name::{is_refusal, name_of};
 use super::{ALPN_HTTP2, ALPN_NATIVE};
 use crate::event_loop::{ReadBuffers, Told, Tongues};
 use bytes::{Bytes, BytesMut};
-use corewire_message::{Body, CallError, Code, ErrorKind, Event, Origin, Request, Response};
+use corewire_message::{
+    Body, CallError, Code, ErrorKind, Event, Headers, Origin, Request, Response,
+};
 use corewire_wire::{CallId, Core, Fault, Input, Outbox, Output};
 use rustls::{ClientConnection, Connection, ServerConnection};
 use std::cell::RefCell;
@@ -328,6 +330,12 @@ impl Core for Secured {
     fn finish(&mut self, call: CallId) {
         if let Some(core) = self.core_mut() {
             core.finish(call);
+        }
+    }
+
+    fn lead(&mut self, call: CallId, headers: &Headers) {
+        if let Some(core) = self.core_mut() {
+            core.lead(call, headers);
         }
     }
 
