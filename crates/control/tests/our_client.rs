@@ -6,8 +6,9 @@ use corewire_control::registry::{LEAVE, REGISTER};
 use corewire_control::registry_messages::{
     LeaveRequest, LeaveResponse, RegisterRequest, RegisterResponse,
 };
+use corewire_mesh::config::Transport;
 use corewire_mesh::xds::{BootstrapSource, Client, ClientOptions};
-use corewire_mesh::{Mesh, MeshOptions, blocking::MeshChannel};
+use corewire_mesh::{EndpointState, Mesh, MeshOptions, blocking::MeshChannel};
 use corewire_message::blocking::Caller;
 use corewire_message::{CallContext, Operation, Request, Response, Service};
 use corewire_transport::{Server, ServerOptions, parse_address};
@@ -152,6 +153,20 @@ fn our_client_follows(features: &str) {
     };
     let _: LeaveResponse = call(&plane.client("native"), LEAVE, &leave).unwrap();
     until(&channel, "one again", is(&["one"]));
+
+    // Both are on this host: from the file's next word on they share memory.
+    plane.write(&file("shm", ""));
+    let deadline = Instant::now() + PATIENCE;
+    let by_memory = || {
+        assert!(ask(&channel, &[]).is_ok());
+        let state = mesh.state();
+        let endpoints = &state.cluster("smf").unwrap().endpoints;
+        let shared = |it: &EndpointState| it.transport == Transport::Shm && it.counts.ok > 0;
+        !endpoints.is_empty() && endpoints.iter().all(shared)
+    };
+    while !by_memory() {
+        assert!(Instant::now() < deadline, "memory is never shared");
+    }
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn outlier_detection_takes_the_defaults_of_xds() {
         enforcing_consecutive_local_origin_failure: Some(0),
         ..Default::default()
     });
-    let policy = cluster_of(&message).0.cluster.outlier.clone().unwrap();
+    let policy = cluster_of(&message).0.cluster.outlier.unwrap();
     let timeline = crate::policy::timeline::Timeline::new(std::time::Instant::now());
     let record = crate::policy::protect::outlier::Record::new(timeline);
     let lost = crate::policy::outcome::Verdict::LocalOrigin;
