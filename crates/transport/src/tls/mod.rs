@@ -6,7 +6,7 @@
 //!                        rustls
 //! ```
 //!
-//! [`Secured`] is itself a [`Core`](corewire_wire::Core) around another: drivers and protocols know
+//! `Secured` is itself a [`Core`](corewire_wire::Core) around another: drivers and protocols know
 //! nothing of it. The server learns by ALPN which protocol to put inside (`corewire/1` or `h2`), and
 //! from a client without ALPN by the first octets, as without TLS.
 //!
