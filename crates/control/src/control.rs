@@ -418,7 +418,7 @@ impl ControlThread {
                 let reason = std::error::Error::source(&fault)
                     .map_or_else(String::new, |error| format!(": {error}"));
                 self.text = None;
-                return self.refuse(vec![format!("{fault}{reason}")]);
+                return self.refuse(&[format!("{fault}{reason}")]);
             }
         };
         if !asked && self.text.as_ref() == Some(&text) {
@@ -427,14 +427,17 @@ impl ControlThread {
         self.text = Some(text.clone());
         if text.trim().is_empty() && self.serves_something {
             let fault = "the file is empty: it is not taken for a wish to serve nothing; write a comment if it is one";
-            return self.refuse(vec![fault.into()]);
+            return self.refuse(&[fault.into()]);
         }
         match Config::parse(&text) {
             Ok(config) => {
                 self.serves_something = !text.trim().is_empty();
                 self.accept(Arc::new(config));
             }
-            Err(faults) => self.refuse(faults.iter().map(ToString::to_string).collect()),
+            Err(faults) => {
+                let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+                self.refuse(&faults);
+            }
         }
     }
 
@@ -468,17 +471,19 @@ impl ControlThread {
         }
     }
 
-    fn refuse(&self, faults: Vec<String>) {
+    fn refuse(&self, faults: &[String]) {
+        // Known before it is told: who reads of it may ask at once.
+        let mut report = self.hub.report();
+        report.refused += 1;
+        report.faults = faults.to_vec();
+        drop(report);
         let count = faults.len();
         let file = self.file.display();
         self.log.line(&format!(
             "{file} is refused, what was served before stays; {count} fault(s):"
         ));
-        for fault in &faults {
+        for fault in faults {
             self.log.line(&format!("  {fault}"));
         }
-        let mut report = self.hub.report();
-        report.refused += 1;
-        report.faults = faults;
     }
 }
