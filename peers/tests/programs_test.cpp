@@ -39,6 +39,7 @@ bool is_rpc(const std::string& adapter) { return adapter != "BASELINE-TCP"; }
 void matrix(const std::string& adapter) {
     RunningServer server(adapter);
     double sent = 0;
+    double server_cpu = 0;
     for (const char* clients : {"1", "4"}) {
         for (const char* payload : {"0", "10000", "100000"}) {
             Process client(client_words(
@@ -60,12 +61,16 @@ void matrix(const std::string& adapter) {
             CHECK(number_in(result, "min") > 0);
             CHECK(number_in(result, "max") >= number_in(result, "mean"));
             CHECK(number_in(result, "duration_s") > 0);
-            CHECK(number_in(result, "server_cpu_ns") > 0);
+            // The kernel accounts for a thread that runs at its next tick only, and some adapters
+            // are through with these requests before that.
+            CHECK(number_in(result, "server_cpu_ns") >= 0);
+            server_cpu += number_in(result, "server_cpu_ns");
             CHECK(number_in(result, "client_cpu_ns") > 0);
             CHECK(number_in(result, "server_threads") >= 1);
             sent += 402 + number_in(result, "warmup_requests");
         }
     }
+    CHECK(server_cpu > 0);
     server.process.signal(SIGTERM);
     const std::string stopping = server.process.line_with("\"stopping\"", 20);
     CHECK_EQUAL(number_in(stopping, "allocated"), is_rpc(adapter) ? sent : 0);
