@@ -4,7 +4,7 @@ use super::callbacks;
 use super::cell::Cell;
 use super::open::open;
 use super::outgoing::{Sink, Trailers, append_flat};
-use super::watch::{Verdict, Watch};
+use super::watch::{NO_STREAM, Verdict, Watch};
 use super::{Error, ErrorCode, Event, Field, Fields, Limits};
 use bytes::Bytes;
 use libnghttp2_sys as ffi;
@@ -113,6 +113,10 @@ impl Session {
             let kept = &kept[..length];
             match watch.judge(kept) {
                 Some((Verdict::Refuse(code), _)) => return self.terminate(code),
+                Some((Verdict::GoAway, seen)) => {
+                    self.give(&kept[..seen - NO_STREAM.len()])?;
+                    self.give(&NO_STREAM)?;
+                }
                 Some((Verdict::Credit { stream, octets }, _))
                     if self.is_too_much(stream, octets) =>
                 {
@@ -131,6 +135,12 @@ impl Session {
                     return Ok(());
                 }
                 Some((Verdict::Pass, seen)) => at += seen,
+                Some((Verdict::GoAway, seen)) => {
+                    at += seen;
+                    self.give(&octets[given..at - NO_STREAM.len()])?;
+                    self.give(&NO_STREAM)?;
+                    given = at;
+                }
                 Some((Verdict::Refuse(code), _)) => {
                     self.give(&octets[given..at])?;
                     return self.terminate(code);

@@ -21,6 +21,7 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const PRIORITY: u8 = 2;
 const RST_STREAM: u8 = 3;
+const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
@@ -34,9 +35,16 @@ pub(super) enum Verdict {
     /// It is the library's, unless the stream's window would grow beyond what a window can be: the
     /// library would end the connection, RFC 9113 (6.9.1) the stream.
     Credit { stream: u32, octets: u32 },
+    /// The library is given [`NO_STREAM`] behind the frame's head.
+    GoAway,
     /// The connection ends before it.
     Refuse(ErrorCode),
 }
+
+/// What the library is told for a stream number that a client's GOAWAY should not hold: an odd one,
+/// which no stream of a server has. grpc-go names its own last stream when it closes a connection,
+/// and 2^31-1 (RFC 9113, 6.8) is odd too. Our servers open no streams: the number says nothing.
+pub(super) const NO_STREAM: [u8; 4] = [0; 4];
 
 /// Where a client's octets stand, and which streams it has ended.
 pub(super) struct Watch {
@@ -146,6 +154,14 @@ impl Watch {
                     return Verdict::Refuse(ErrorCode::PROTOCOL_ERROR);
                 }
             }
+            GOAWAY
+                if payload
+                    .first_chunk()
+                    .map(number)
+                    .is_some_and(|last| last % 2 == 1) =>
+            {
+                return Verdict::GoAway;
+            }
             WINDOW_UPDATE if stream != 0 => {
                 if let Some(octets) = payload.first_chunk() {
                     let octets = number(octets);
@@ -198,6 +214,8 @@ fn looked_at(octets: &[u8]) -> usize {
     match octets {
         [0, 0, 5, PRIORITY, _, _, _, _, _, ..] => HEAD + 5,
         [0, 0, 4, WINDOW_UPDATE, _, _, _, _, _, ..] => HEAD + 4,
+        // One that is too short is the library's to refuse.
+        [l0, l1, l2, GOAWAY, _, _, _, _, _, ..] if (*l0, *l1) != (0, 0) || *l2 >= 8 => HEAD + 4,
         _ => HEAD,
     }
 }
@@ -258,6 +276,23 @@ mod tests {
         // Trailers of streams that are open.
         assert_eq!(last(&[open(1), open(3), open(1)]), Verdict::Pass);
         assert_eq!(last(&[open(5), open(9), open(5)]), Verdict::Pass);
+    }
+
+    #[test]
+    fn a_goaway_that_names_a_clients_stream_is_told_from_others() {
+        let goaway = |last: u32| {
+            frame(
+                GOAWAY,
+                0,
+                0,
+                &[&last.to_be_bytes()[..], b"0000why"].concat(),
+            )
+        };
+        assert_eq!(last(&[goaway(0x7fff_ffff)]), Verdict::GoAway);
+        assert_eq!(last(&[goaway(0)]), Verdict::Pass);
+        assert_eq!(last(&[goaway(803)]), Verdict::GoAway);
+        assert_eq!(last(&[goaway(2)]), Verdict::Pass);
+        assert_eq!(last(&[frame(GOAWAY, 0, 0, &[0x7f; 7])]), Verdict::Pass);
     }
 
     #[test]

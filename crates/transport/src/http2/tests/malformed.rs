@@ -96,6 +96,22 @@ fn what_the_library_lets_pass_is_refused() {
     }
 }
 
+/// grpc-go names its own last stream when it closes a connection; nghttp2 minds.
+#[test]
+fn a_client_that_goes_away_breaks_nothing() {
+    for last in [0x7fff_ffff_u32, 803, 0] {
+        let payload = [&last.to_be_bytes()[..], &[0; 4], b"bye"].concat();
+        let goaway = frame(7, 0, 0, &payload);
+        for pieces in [goaway.len(), 1] {
+            let (mut side, now) = greeted();
+            for piece in goaway.chunks(pieces) {
+                side.receive(now, piece);
+            }
+            assert!(side.fault.is_none(), "{last}: {:?}", side.fault);
+        }
+    }
+}
+
 #[test]
 fn a_streams_window_that_grows_too_wide_ends_the_stream_only() {
     let widen = frame(8, 0, 1, &[0x7f, 255, 255, 255]);
