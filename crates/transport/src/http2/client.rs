@@ -409,6 +409,13 @@ impl Connection {
             return;
         }
         let sent = stream <= self.session.last_request_sent();
+        // Both ends keep the deadline, and the server's word may come before our own timer is looked
+        // at (grpc-go resets with CANCEL when it passes).
+        let overdue = call.deadline.is_some_and(|deadline| deadline <= self.now);
+        if code == ErrorCode::CANCEL && overdue {
+            let (call, error) = (CallId::new(stream), CallError::deadline_exceeded(sent));
+            return self.tell(Output::Failed { call, error });
+        }
         let (kind, executed) = match code {
             ErrorCode::REFUSED_STREAM => (ErrorKind::Refused, false),
             ErrorCode::CANCEL => (ErrorKind::Cancelled, sent),
