@@ -1,6 +1,5 @@
 /* Shared memory between processes: it is used, its ends may be killed, and idle it costs nothing.
  * Children are forked before the library has begun anything, and wait until they are told to. */
-#include "check.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -8,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
+
+#include "check.h"
 
 enum { MANY = 20000, SENDERS = 3, MEMORY_TYPE = 70 };
 
@@ -68,9 +69,7 @@ static struct child started(void (*body)(int told, int say, int argument), int a
     return (struct child){pid, down[1], up[0]};
 }
 
-static void go(const struct child *child) {
-    CHECK(write(child->tell, "g", 1) == 1);
-}
+static void go(const struct child *child) { CHECK(write(child->tell, "g", 1) == 1); }
 
 static void heard(const struct child *child) {
     char word;
@@ -125,7 +124,8 @@ static rmr_mbuf_t *sent_one(void *context, rmr_mbuf_t *message) {
     return message;
 }
 
-/* The receiver is killed: its sender is told soon, however fast it sends, and finds the next one. */
+/* The receiver is killed: its sender is told soon, however fast it sends, and finds the next one.
+ */
 static void a_receiver_that_is_killed(void *context, struct child *first, struct child *second) {
     rmr_mbuf_t *message = rmr_alloc_msg(context, 64);
     go(first);
@@ -213,8 +213,8 @@ int main(int count, char **arguments) {
     free_port(their_port);
     char table[512];
     snprintf(table, sizeof(table),
-             "newrt|start\nmse|%d|-1|127.0.0.1:%s\nmse|%d|-1|127.0.0.1:%s\nnewrt|end|2\n", MEMORY_TYPE,
-             their_port, MEMORY_TYPE + 1, own_port);
+             "newrt|start\nmse|%d|-1|127.0.0.1:%s\nmse|%d|-1|127.0.0.1:%s\nnewrt|end|2\n",
+             MEMORY_TYPE, their_port, MEMORY_TYPE + 1, own_port);
     set_routes(arguments[1], table);
     struct child first = started(receiving, 0), second = started(receiving, 0);
     struct child senders[SENDERS];

@@ -1,8 +1,9 @@
 /* What must go on when something else is in the way: unread messages, forks, no descriptors. */
-#include "check.h"
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+
+#include "check.h"
 
 enum { CALLERS = 4, CALLS = 50, FLOOD = 6000 };
 
