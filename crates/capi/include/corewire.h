@@ -204,7 +204,7 @@ typedef struct corewire_slice {
 } corewire_slice;
 
 // One header to send or received. Names are lower-case token characters (RFC 9110, 5.6.2), at
-// most 255 octets; values hold no CR, LF or NUL and at most 2^24 - 1 octets.
+// most 255 octets; values at most 2^24 - 1, without CR, LF or NUL unless the name ends in -bin.
 typedef struct corewire_header {
     // Its name.
     struct corewire_slice name;

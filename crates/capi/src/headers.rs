@@ -7,7 +7,7 @@ use corewire_message::Headers;
 use std::ffi::{CStr, c_char};
 
 /// One header to send or received. Names are lower-case token characters (RFC 9110, 5.6.2), at
-/// most 255 octets; values hold no CR, LF or NUL and at most 2^24 - 1 octets.
+/// most 255 octets; values at most 2^24 - 1, without CR, LF or NUL unless the name ends in -bin.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct corewire_header {
