@@ -1,0 +1,1 @@
+//! AUSF (TS 29.509): authentication of UEs.

@@ -1,0 +1,41 @@
+//! A small, real 5G core on the message API.
+//!
+//! Network functions (NFs) see only messages: what carries them (REST, gRPC, native, shared memory)
+//! is a setting of the process, and no file here knows which. A 3GPP procedure is one file that reads
+//! from top to bottom.
+//!
+//! ```text
+//!   gNB, UE ── N2: NGAP, N1: NAS ──▶ amf ── namf, nausf, nudm, nsmf ... ──▶ other NFs
+//!   (ran)                             │
+//!                                  runtime: event loops, the way to peers, registration, drain
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `runtime` | how an NF process starts, finds its peers, calls them, and ends |
+//! | `sbi` | service interfaces: resource router, models, problem documents, headers |
+//! | `ngap`, `nas`, `aka` | the only places that know the codecs and the cryptography |
+//! | `amf`, `smf`, `upf` | access and mobility, sessions, user plane addresses |
+//! | `nrf`, `udm`, `ausf`, `udsf` | registry, subscribers, authentication, stored contexts |
+//! | `ran` | gNBs and UEs that attach and check what they get |
+//! | `program` | the core as a whole: up, status, down |
+//!
+//! Not here: bytes on a wire between NFs, where a call goes, how often it is tried
+//! (`corewire-transport`, `corewire-mesh`).
+
+#![forbid(unsafe_code)]
+
+mod aka;
+mod amf;
+mod ausf;
+mod nas;
+mod ngap;
+mod nrf;
+mod program;
+mod ran;
+mod runtime;
+mod sbi;
+mod smf;
+mod udm;
+mod udsf;
+mod upf;

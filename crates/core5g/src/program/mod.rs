@@ -1,0 +1,1 @@
+//! The core as a whole: up, status, down.

@@ -1,0 +1,1 @@
+//! How an NF process starts, finds its peers, calls them, and ends.

@@ -1,0 +1,1 @@
+//! UDM (TS 29.503): authentication data, registrations, subscriptions; its subscriber store.

@@ -1,0 +1,1 @@
+//! UDSF (TS 29.598): contexts that outlive the NF that wrote them.

@@ -1,0 +1,1 @@
+//! UPF: tunnel ids and addresses; no user plane yet.
