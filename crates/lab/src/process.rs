@@ -6,15 +6,15 @@
 //! terminal reaches the lab alone, which then ends them in order.
 
 mod pin;
+mod words;
 
-use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,11 +23,12 @@ use anyhow::Context as _;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 pub(crate) use pin::{CpuPlan, Cpus};
+use words::Words;
 
 /// How long a process may take to end after being asked, before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
-/// Lines kept of what a process says on standard error, for the message when it fails.
-const STDERR_LINES_KEPT: usize = 8;
+/// How long the last words of a process that has ended may be on their way.
+const LAST_WORDS_LATE: Duration = Duration::from_millis(500);
 /// A program that prints one endless line is not read further.
 const LONGEST_LINE: u64 = 16 << 20;
 
@@ -48,7 +49,7 @@ pub(crate) struct Process {
     name: String,
     child: Arc<Mutex<Child>>,
     lines: Receiver<String>,
-    stderr: Arc<Mutex<VecDeque<String>>>,
+    stderr: Arc<Words>,
 }
 
 impl Process {
@@ -76,18 +77,17 @@ impl Process {
             .with_context(|| format!("cannot start {}", program.display()))?;
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout.take() {
-            read_lines(stdout, move |line| sender.send_line(line));
+            thread::spawn(move || read_lines(stdout, |line| sender.send(line).is_ok()));
         }
-        let stderr = Arc::new(Mutex::new(VecDeque::new()));
+        let stderr = Arc::new(Words::default());
         if let Some(pipe) = child.stderr.take() {
-            let kept = Arc::clone(&stderr);
-            read_lines(pipe, move |line| {
-                let mut kept = lock(&kept);
-                if kept.len() == STDERR_LINES_KEPT {
-                    kept.pop_front();
-                }
-                kept.push_back(line);
-                true
+            let words = Arc::clone(&stderr);
+            thread::spawn(move || {
+                read_lines(pipe, |line| {
+                    words.hear(line);
+                    true
+                });
+                words.end();
             });
         }
         let child = Arc::new(Mutex::new(child));
@@ -172,9 +172,9 @@ impl Process {
 
     /// The last of what it said on standard error, as one line; empty when it said nothing.
     pub(crate) fn last_words(&self) -> String {
-        let kept = lock(&self.stderr);
-        let words: Vec<&str> = kept.iter().map(|line| line.trim()).collect();
-        words.join(" | ")
+        // Who has ended has said everything, but the thread that listens may not have read it yet.
+        let wait = self.ended().map_or(Duration::ZERO, |_| LAST_WORDS_LATE);
+        self.stderr.last(wait)
     }
 }
 
@@ -198,42 +198,27 @@ impl fmt::Display for Ending {
     }
 }
 
-trait SendLine {
-    fn send_line(&self, line: String) -> bool;
-}
-
-impl SendLine for Sender<String> {
-    /// False when nobody listens any more.
-    fn send_line(&self, line: String) -> bool {
-        self.send(line).is_ok()
-    }
-}
-
-/// Reads a pipe to its end in a thread of its own, so that the child never blocks on a full one.
-fn read_lines(
-    pipe: impl Read + Send + 'static,
-    mut keep: impl FnMut(String) -> bool + Send + 'static,
-) {
-    thread::spawn(move || {
-        let mut reader = BufReader::new(pipe);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            match reader
-                .by_ref()
-                .take(LONGEST_LINE)
-                .read_until(b'\n', &mut line)
-            {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {
-                    let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-                    if !keep(text) {
-                        return;
-                    }
+/// Reads a pipe to its end, or until nobody listens any more; in a thread of its own, so that the
+/// child never blocks on a full one.
+fn read_lines(pipe: impl Read, mut keep: impl FnMut(String) -> bool) {
+    let mut reader = BufReader::new(pipe);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match reader
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)
+        {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+                if !keep(text) {
+                    return;
                 }
             }
         }
-    });
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
