@@ -272,6 +272,7 @@ impl EventLoop {
         }
         self.listeners.clear();
         self.phase = Phase::Ended;
+        self.spawned.clear();
         self.refuse_the_rest();
     }
 }

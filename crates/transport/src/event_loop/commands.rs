@@ -106,6 +106,7 @@ impl EventLoop {
             }
             Command::Respond { at, response } => self.answer(at, response),
             Command::Sleep { until, sleep } => self.timers.sleep(until, sleep),
+            Command::Spawn { task } => self.spawn(task),
             Command::Drain { until } => self.drain(until),
             Command::Stop => self.end(),
         }

@@ -5,6 +5,7 @@ use super::call_map::CallMap;
 use super::connection::{Connection, Received, Role, State};
 use super::inbox::{CallRef, TaskRef};
 use super::listener::{ServerCounters, Told, UPGRADE_REQUIRED};
+use super::spawned::SPAWNED;
 use super::stream::{Side, StreamShared, ends};
 use super::tasks::{Asker, Progress, Work};
 use super::{Due, EventLoop, Phase, after, source};
@@ -444,6 +445,9 @@ impl EventLoop {
 
     /// Polls a task that was woken.
     pub(super) fn resume(&mut self, task: TaskRef) {
+        if task.service == SPAWNED {
+            return self.resume_spawned(task.place);
+        }
         let Some(tasks) = self.services.get_mut(task.service) else {
             return;
         };

@@ -3,6 +3,7 @@
 use super::arena::Key;
 use super::call::CallSlot;
 use super::client::ConnectionWatcher;
+use super::spawned::Spawn;
 use super::stream::StreamShared;
 use super::timers::Sleep;
 use crate::{ClientOptions, Endpoint};
@@ -106,6 +107,9 @@ pub(crate) enum Command {
     Sleep {
         until: Instant,
         sleep: Weak<Sleep>,
+    },
+    Spawn {
+        task: Spawn,
     },
     Drain {
         until: Instant,

@@ -28,6 +28,7 @@ mod dispatch;
 mod inbox;
 mod listener;
 mod memory;
+mod spawned;
 mod stream;
 mod tasks;
 mod threads;
@@ -81,6 +82,7 @@ pub struct EventLoop {
     shared: Arc<Shared>,
     connections: Arena<Connection>,
     services: Vec<Box<dyn Tasks>>,
+    spawned: spawned::Spawned,
     listeners: Vec<Option<Accepting>>,
     channels: Vec<Option<Channel>>,
     buffers: ReadBuffers,
@@ -141,6 +143,7 @@ impl EventLoop {
             shared,
             connections: Arena::new(),
             services: Vec::new(),
+            spawned: spawned::Spawned::default(),
             listeners: Vec::new(),
             channels: Vec::new(),
             buffers: ReadBuffers::default(),

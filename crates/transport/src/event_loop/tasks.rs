@@ -101,10 +101,27 @@ struct Place<F> {
     asker: Option<Asker>,
 }
 
-struct TaskWaker {
+pub(super) struct TaskWaker {
     shared: Arc<Shared>,
     task: TaskRef,
     queued: AtomicBool,
+}
+
+impl TaskWaker {
+    pub(super) const fn new(shared: Arc<Shared>, task: TaskRef) -> Self {
+        Self {
+            shared,
+            task,
+            queued: AtomicBool::new(false),
+        }
+    }
+
+    /// Says that the poll that was asked for begins. Cleared before it: a wake during it asks for
+    /// another. A wake just before finds it set and does nothing, so what that waker wrote must be seen
+    /// by this poll: the swap reads the waker's `true` and acquires it, where a store would read nothing.
+    pub(super) fn take(&self) {
+        self.queued.swap(false, Ordering::AcqRel);
+    }
 }
 
 impl Wake for TaskWaker {
@@ -133,11 +150,7 @@ where
             place,
         };
         let shared = Arc::clone(&self.shared);
-        let queued = Arc::new(TaskWaker {
-            shared,
-            task,
-            queued: AtomicBool::new(false),
-        });
+        let queued = Arc::new(TaskWaker::new(shared, task));
         let waker = Waker::from(Arc::clone(&queued));
         self.places.push(Place {
             future: Box::pin(None),
@@ -201,10 +214,7 @@ where
 
     fn resume(&mut self, place: usize) -> Option<(Asker, Option<Response>)> {
         let task = self.places.get(place)?;
-        // Cleared before the poll: a wake during it asks for another. A wake just before finds it
-        // set and does nothing, so what that waker wrote must be seen by this poll: the swap reads
-        // the waker's `true` and acquires it, where a store would read nothing.
-        task.queued.queued.swap(false, Ordering::AcqRel);
+        task.queued.take();
         let asker = task.asker?;
         self.poll(place).map(|response| (asker, response))
     }

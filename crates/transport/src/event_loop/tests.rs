@@ -196,3 +196,51 @@ fn an_event_is_sent_though_its_client_is_gone_before_it_is_connected() {
         event_loop.run_once(Some(MILLI)).unwrap();
     }
 }
+
+#[test]
+fn a_spawned_task_runs_with_nobody_waiting_and_may_sleep_and_call() {
+    let mut event_loop = EventLoop::new().unwrap();
+    let address = event_loop
+        .listen(&anywhere(), Arc::new(Hang), Arc::default())
+        .unwrap();
+    let handle = event_loop.handle();
+    let endpoint = Endpoint::new(Protocol::Native, address);
+    let client = handle.connect(endpoint, ClientOptions::default());
+    let (told, ended) = std::sync::mpsc::channel();
+    handle.clone().spawn(async move {
+        handle.sleep_until(clock() + MILLI).await;
+        let request = Request::new(HANG).with_deadline(clock() + MILLI);
+        let _told = told.send(client.call(request).await.is_err());
+    });
+    event_loop.handle().spawn(async { panic!("alone") });
+    let end = clock() + Duration::from_secs(5);
+    let failed = loop {
+        assert!(clock() < end, "the task has not ended");
+        event_loop.run_once(Some(10 * MILLI)).unwrap();
+        if let Ok(failed) = ended.try_recv() {
+            break failed;
+        }
+    };
+    assert!(failed, "nobody answers");
+}
+
+#[test]
+fn spawned_tasks_are_dropped_with_their_loop() {
+    let held = Arc::new(());
+    let mut event_loop = EventLoop::new().unwrap();
+    let handle = event_loop.handle();
+    for _ in 0..2 {
+        let held = Arc::clone(&held);
+        handle.spawn(async move {
+            std::future::pending::<()>().await;
+            drop(held);
+        });
+    }
+    event_loop.run_once(Some(Duration::ZERO)).unwrap();
+    assert_eq!(Arc::strong_count(&held), 3);
+    handle.stop();
+    assert!(!event_loop.run_once(Some(MILLI)).unwrap());
+    let late = Arc::clone(&held);
+    handle.spawn(async move { drop(late) });
+    assert_eq!(Arc::strong_count(&held), 1);
+}
