@@ -1,1 +1,189 @@
 //! How an NF process starts, finds its peers, calls them, and ends.
+//!
+//! ```text
+//!   serve ─▶ listen ─▶ register at the NRF ─▶ "ready" ─▶ until told to end ─▶ deregister, drain
+//!                │
+//!   Runtime: event loops ── spawn(loop, task)
+//!            sbi(loop) ──▶ mesh ──▶ a service by name      (`--peer`, else discovered at the NRF)
+//!                     └──▶ client ▶ one instance by address (Location and callback URIs)
+//! ```
+//!
+//! An NF names services, never addresses; `--transport` says what carries its calls, and no NF code
+//! sees it. A server takes every transport on its one port.
+
+mod directory;
+mod discovery;
+mod hosted;
+mod options;
+mod profile;
+mod registration;
+mod report;
+mod sbi;
+
+pub(crate) use hosted::Gauge;
+pub(crate) use options::Flow;
+pub use options::NfOptions;
+pub(crate) use profile::Profile;
+pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest};
+
+use anyhow::Context as _;
+use corewire::health::{Health, Serving};
+use corewire::{LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
+use directory::Directory;
+use hosted::Hosted;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::future::Future;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long calls in flight get when the process is told to end.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How long a start waits for the NRF before it says that it goes on without.
+const REGISTRATION_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What an NF's code holds of its process. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Runtime(Arc<Inner>);
+
+struct Inner {
+    loops: Vec<LoopHandle>,
+    directory: Directory,
+    instance: String,
+    api_root: String,
+    flow: Flow,
+    gauges: hosted::Gauges,
+}
+
+impl Runtime {
+    /// The way to peers, by this loop (modulo their number).
+    pub(crate) fn sbi(&self, loop_index: usize) -> Sbi {
+        Sbi::new(self.clone(), loop_index % self.0.loops.len())
+    }
+
+    /// Event loops, one thread each.
+    pub(crate) fn loops(&self) -> &[LoopHandle] {
+        &self.0.loops
+    }
+
+    /// Lets a task run on this loop, whoever waits for it.
+    pub(crate) fn spawn(&self, loop_index: usize, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.loops[loop_index % self.0.loops.len()].spawn(task);
+    }
+
+    /// Completes after `duration`, on the first loop's clock.
+    pub(crate) async fn sleep(&self, duration: Duration) {
+        self.0.loops[0].sleep_until(Instant::now() + duration).await;
+    }
+
+    /// This NF's instance id, a UUID.
+    pub(crate) fn instance(&self) -> &str {
+        &self.0.instance
+    }
+
+    /// Where others reach this instance: `http://host:port`.
+    pub(crate) fn api_root(&self) -> &str {
+        &self.0.api_root
+    }
+
+    /// Which operations drive the procedures.
+    pub(crate) fn flow(&self) -> Flow {
+        self.0.flow
+    }
+
+    /// A number that `corewire core status` shows under this name.
+    pub(crate) fn gauge(&self, name: &'static str) -> Gauge {
+        self.0.gauges.gauge(name)
+    }
+
+    fn directory(&self) -> &Directory {
+        &self.0.directory
+    }
+}
+
+/// Runs an NF until it is told to end. `make` builds its service when the loops run; requests that
+/// come before are answered "unavailable".
+///
+/// # Errors
+/// When an option is wrong, an address cannot be bound, or `make` fails.
+pub(crate) fn serve<S: Service>(
+    options: &NfOptions,
+    profile: Profile,
+    make: impl FnOnce(&Runtime) -> anyhow::Result<S>,
+) -> anyhow::Result<ExitCode> {
+    let place = profile.nf_type().to_lowercase();
+    report::told(options.json, &place, run(options, profile, make))
+}
+
+fn run<S: Service>(
+    options: &NfOptions,
+    mut profile: Profile,
+    make: impl FnOnce(&Runtime) -> anyhow::Result<S>,
+) -> anyhow::Result<ExitCode> {
+    let place = profile.nf_type().to_lowercase();
+    let listen = options
+        .listen
+        .iter()
+        .map(|text| parse_address(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut server_options = ServerOptions::default();
+    server_options.loops = options.threads;
+    let who = place.clone();
+    server_options.on_fault = Some(OnFault::new(move |peer, why| {
+        eprintln!("{who}: {}: {why}", peer.address);
+    }));
+    // Registered before the server starts, so that no signal is missed.
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let instance = match &options.instance {
+        Some(instance) => instance.clone(),
+        None => options::random_instance().context("no instance id could be drawn")?,
+    };
+    let gauges = hosted::Gauges::default();
+    let hosted = Arc::new(Hosted::new(&place, &instance, gauges.clone()));
+    let health = Health::new();
+    health.set("", Serving::Serving);
+    let around = health.around(Arc::clone(&hosted));
+    let server = Server::start(&listen, Arc::new(around), server_options)?;
+    let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
+    let own = addresses.first().context("a server has an address")?;
+    let loops: Vec<LoopHandle> = server.loops().cloned().collect();
+    let runtime = Runtime(Arc::new(Inner {
+        directory: Directory::new(options, profile.consumed(), &loops)?,
+        loops,
+        instance,
+        api_root: format!("http://{own}"),
+        flow: options.flow,
+        gauges,
+    }));
+    hosted.host(make(&runtime)?);
+    profile.complete(runtime.instance(), own);
+    let registered = match &options.nrf {
+        Some(nrf) => {
+            discovery::start(&runtime, nrf, &profile);
+            Some(registration::start(&runtime, nrf, profile))
+        }
+        None => None,
+    };
+    if let Some(registered) = &registered
+        && !registered.wait(REGISTRATION_PATIENCE)
+    {
+        eprintln!("{place}: the NRF does not answer yet; going on, and asking again");
+    }
+    if options.json {
+        report::ready(&addresses, &place, runtime.instance());
+        if !options.stay {
+            report::end_with_stdin();
+        }
+    } else {
+        for address in &addresses {
+            println!("{place}: listening at {address}");
+        }
+    }
+    signals.forever().next();
+    health.drain();
+    if let Some(registered) = registered {
+        registered.end(Duration::from_millis(500));
+    }
+    server.drain(DRAIN)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,139 @@
+//! The options that every NF of the core has.
+
+use clap::{Args, ValueEnum};
+use corewire::mesh::config::Transport;
+use std::str::FromStr;
+
+/// What every NF can be told.
+#[derive(Clone, Debug, Args)]
+pub struct NfOptions {
+    /// Where to listen: HOST:PORT (port 0: any free one); repeat for more. The first is told to others
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
+    pub(crate) listen: Vec<String>,
+    /// Event loops, one thread each
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = threads)]
+    pub(crate) threads: usize,
+    /// How other NFs are called: rest, grpc, native or shm. All of them are answered
+    #[arg(long, default_value = "rest", value_name = "NAME", value_parser = transport)]
+    pub(crate) transport: Transport,
+    /// Register at this NRF, and find other NFs there
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) nrf: Option<String>,
+    /// Where a service is, instead of asking the NRF: nudm-ueau=127.0.0.1:7101,127.0.0.1:7102
+    #[arg(long, value_name = "SERVICE=ADDRESS[,ADDRESS...]")]
+    pub(crate) peer: Vec<Peer>,
+    /// This instance's id, a UUID [default: a random one]
+    #[arg(long, value_name = "UUID")]
+    pub(crate) instance: Option<String>,
+    /// Which operations drive the procedures: those of 3GPP, or of the REST core of the evaluation
+    #[arg(long, value_enum, default_value_t = Flow::ThreeGpp, value_name = "FLOW")]
+    pub(crate) flow: Flow,
+    /// Print JSON events for a program, and end with standard input
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// With --json: go on when standard input ends
+    #[arg(long, requires = "json")]
+    pub(crate) stay: bool,
+}
+
+/// Which operations drive the procedures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[expect(clippy::exhaustive_enums, reason = "there are these two")]
+pub enum Flow {
+    /// The services of TS 29.502, 29.503, 29.509 and 29.518.
+    #[value(name = "3gpp")]
+    ThreeGpp,
+    /// The endpoints of the REST-based core of 2019, under `/source3/v1`.
+    #[value(name = "source3")]
+    Source3,
+}
+
+impl Flow {
+    /// As it is written on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ThreeGpp => "3gpp",
+            Self::Source3 => "source3",
+        }
+    }
+}
+
+/// A service and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    pub(crate) service: String,
+    pub(crate) addresses: Vec<String>,
+}
+
+impl FromStr for Peer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (service, list) = text
+            .split_once('=')
+            .filter(|(service, list)| !service.is_empty() && !list.is_empty())
+            .ok_or_else(|| format!("{text:?} is not SERVICE=ADDRESS[,ADDRESS...]"))?;
+        let addresses: Vec<String> = list.split(',').map(|part| part.trim().to_owned()).collect();
+        for address in &addresses {
+            corewire::parse_address(address).map_err(|error| format!("in {text:?}: {error}"))?;
+        }
+        Ok(Self {
+            service: service.to_owned(),
+            addresses,
+        })
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads @ 1..=256) => Ok(threads),
+        _ => Err("1 to 256 event loops".into()),
+    }
+}
+
+fn transport(text: &str) -> Result<Transport, String> {
+    text.parse()
+        .map_err(|error: corewire::mesh::config::TransportFault| error.to_string())
+}
+
+/// A version 4 UUID.
+pub(crate) fn random_instance() -> Result<String, getrandom::Error> {
+    let mut octets = [0; 16];
+    getrandom::fill(&mut octets)?;
+    octets[6] = octets[6] & 0x0f | 0x40;
+    octets[8] = octets[8] & 0x3f | 0x80;
+    let hex: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    Ok([
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_are_a_service_and_addresses() {
+        let peer: Peer = "nudm-ueau=127.0.0.1:1, 127.0.0.1:2"
+            .parse()
+            .expect("a peer");
+        assert_eq!(peer.service, "nudm-ueau");
+        assert_eq!(peer.addresses, ["127.0.0.1:1", "127.0.0.1:2"]);
+        for wrong in ["", "nudm-ueau", "=127.0.0.1:1", "a=", "a=nowhere"] {
+            assert!(wrong.parse::<Peer>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn instances_are_version_4_uuids() {
+        let instance = random_instance().expect("entropy");
+        assert_eq!(instance.len(), 36);
+        assert_eq!(&instance[14..15], "4");
+        assert_ne!(instance, random_instance().expect("entropy"));
+    }
+}

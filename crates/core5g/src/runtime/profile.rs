@@ -1,0 +1,114 @@
+//! What an NF says of itself at the NRF (TS 29.510, 6.1.6.2.2).
+
+use serde_json::{Map, Value, json};
+
+/// What an NF offers and needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    nf_type: &'static str,
+    services: Vec<(&'static str, &'static str)>,
+    consumes: Vec<&'static str>,
+    document: Map<String, Value>,
+}
+
+impl Profile {
+    /// Of an NF of this type, written as in TS 29.510 (`AMF`).
+    pub(crate) fn new(nf_type: &'static str) -> Self {
+        Self {
+            nf_type,
+            services: Vec::new(),
+            consumes: Vec::new(),
+            document: Map::new(),
+        }
+    }
+
+    /// It offers this service in this version (`v1`).
+    pub(crate) fn service(mut self, name: &'static str, version: &'static str) -> Self {
+        self.services.push((name, version));
+        self
+    }
+
+    /// It calls this service of others.
+    pub(crate) fn consumes(mut self, name: &'static str) -> Self {
+        self.consumes.push(name);
+        self
+    }
+
+    /// One more field of the document, for example `amfInfo`.
+    pub(crate) fn field(mut self, name: &str, value: Value) -> Self {
+        self.document.insert(name.to_owned(), value);
+        self
+    }
+
+    pub(crate) const fn nf_type(&self) -> &'static str {
+        self.nf_type
+    }
+
+    pub(super) fn consumed(&self) -> &[&'static str] {
+        &self.consumes
+    }
+
+    /// Fills in what is known only when the process listens.
+    pub(super) fn complete(&mut self, instance: &str, address: &str) {
+        let (host, port) = address.rsplit_once(':').unwrap_or((address, "80"));
+        let port: u16 = port.parse().unwrap_or(80);
+        let services: Map<String, Value> = self
+            .services
+            .iter()
+            .map(|(name, version)| {
+                let service = json!({
+                    "serviceInstanceId": name,
+                    "serviceName": name,
+                    "versions": [{
+                        "apiVersionInUri": version,
+                        "apiFullVersion": format!("{}.0.0", version.trim_start_matches('v')),
+                    }],
+                    "scheme": "http",
+                    "nfServiceStatus": "REGISTERED",
+                    "ipEndPoints": [{"ipv4Address": host, "port": port}],
+                    "priority": 0,
+                    "capacity": 100,
+                    "load": 0,
+                });
+                ((*name).to_owned(), service)
+            })
+            .collect();
+        let list: Vec<Value> = services.values().cloned().collect();
+        let fields = json!({
+            "nfInstanceId": instance,
+            "nfType": self.nf_type,
+            "nfStatus": "REGISTERED",
+            "ipv4Addresses": [host],
+            "heartBeatTimer": 10,
+            "priority": 0,
+            "capacity": 100,
+            "load": 0,
+            "nfServices": list,
+        });
+        if let Value::Object(fields) = fields {
+            self.document.extend(fields);
+        }
+    }
+
+    /// The document, once it is complete.
+    pub(super) fn document(&self) -> Value {
+        Value::Object(self.document.clone())
+    }
+}
+
+/// The type of NF that offers a service, by the service's name (TS 29.510, 6.1.6.3.11).
+pub(super) fn type_of(service: &str) -> &'static str {
+    const TYPES: [(&str, &str); 9] = [
+        ("namf-", "AMF"),
+        ("nsmf-", "SMF"),
+        ("nausf-", "AUSF"),
+        ("nudm-", "UDM"),
+        ("nudsf-", "UDSF"),
+        ("nnrf-", "NRF"),
+        ("nupf-", "UPF"),
+        ("corewire-pdu-session", "SMF"),
+        ("corewire-upf", "UPF"),
+    ];
+    let named = TYPES.iter().find(|(prefix, _)| service.starts_with(prefix));
+    named.map_or("CUSTOM", |(_, nf_type)| nf_type)
+}

@@ -1,0 +1,403 @@
+//! The consumer's side of a service interface: one call, the same over every transport.
+//!
+//! A method other than POST, a query and a status other than 200 travel in headers that belong to the
+//! transport (`docs/http2.md`); over REST they are what they look like.
+
+use super::Runtime;
+use corewire::{
+    Body, Bytes, CallError, Caller, Code, ErrorKind, Headers, Operation, Request, Response,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::error::Error;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+const METHOD: &str = "corewire-method";
+const QUERY: &str = "corewire-query";
+const HTTP_STATUS: &str = "corewire-http-status";
+const CONTENT_TYPE: &str = "content-type";
+const JSON: &str = "application/json";
+
+/// How long a call may take when nobody says otherwise: less than the UE's and the gNB's own timers.
+const TIMEOUT: Duration = Duration::from_secs(4);
+
+/// The way to other NFs by one event loop. Clones are cheap.
+#[derive(Clone)]
+pub(crate) struct Sbi {
+    runtime: Runtime,
+    loop_index: usize,
+}
+
+impl Sbi {
+    pub(super) const fn new(runtime: Runtime, loop_index: usize) -> Self {
+        Self {
+            runtime,
+            loop_index,
+        }
+    }
+
+    /// Calls an instance of `service`, whichever the mesh chooses.
+    ///
+    /// # Errors
+    /// When it was answered with a failure or not answered.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the call up; it may have been executed.
+    pub(crate) async fn call(
+        &self,
+        service: &str,
+        request: SbiRequest,
+    ) -> Result<SbiAnswer, SbiFailure> {
+        let directory = self.runtime.directory();
+        let Some(channel) = directory.channel(service, self.loop_index) else {
+            return Err(SbiFailure::local(format!(
+                "{service} is not among what this NF calls"
+            )));
+        };
+        SbiAnswer::of(channel.call(request.into_message()?).await)
+    }
+
+    /// Calls one instance: `root` is the beginning of a URI that it gave, `http://host:port`.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// # Cancel safety
+    /// As [`call`](Self::call).
+    pub(crate) async fn at(
+        &self,
+        root: &str,
+        request: SbiRequest,
+    ) -> Result<SbiAnswer, SbiFailure> {
+        let authority = root
+            .split_once("://")
+            .map_or(root, |(_, rest)| rest)
+            .split('/')
+            .next()
+            .unwrap_or_default();
+        let Some(client) = self.runtime.directory().direct(authority, self.loop_index) else {
+            return Err(SbiFailure::local(format!("{root:?} is no address")));
+        };
+        SbiAnswer::of(client.call(request.into_message()?).await)
+    }
+}
+
+/// The path of an absolute URI; a path as it is.
+pub(crate) fn path_of(uri: &str) -> &str {
+    match uri.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => uri,
+    }
+}
+
+/// A request to a resource.
+#[derive(Clone, Debug)]
+pub(crate) struct SbiRequest {
+    method: &'static str,
+    path: String,
+    headers: Vec<(&'static str, String)>,
+    content_type: Option<String>,
+    body: Bytes,
+    timeout: Duration,
+}
+
+impl SbiRequest {
+    fn new(method: &'static str, path: impl Into<String>) -> Self {
+        Self {
+            method,
+            path: path.into(),
+            headers: Vec::new(),
+            content_type: None,
+            body: Bytes::new(),
+            timeout: TIMEOUT,
+        }
+    }
+
+    /// `GET`, with the query behind a `?`.
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self::new("GET", path)
+    }
+
+    /// `POST`.
+    pub(crate) fn post(path: impl Into<String>) -> Self {
+        Self::new("POST", path)
+    }
+
+    /// `PUT`.
+    pub(crate) fn put(path: impl Into<String>) -> Self {
+        Self::new("PUT", path)
+    }
+
+    /// `PATCH`.
+    pub(crate) fn patch(path: impl Into<String>) -> Self {
+        Self::new("PATCH", path)
+    }
+
+    /// `DELETE`.
+    pub(crate) fn delete(path: impl Into<String>) -> Self {
+        Self::new("DELETE", path)
+    }
+
+    /// With this document.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub(crate) fn json(self, document: &impl Serialize) -> Result<Self, SbiFailure> {
+        let text = serde_json::to_vec(document)
+            .map_err(|error| SbiFailure::local(format!("a document that is no JSON: {error}")))?;
+        Ok(self.octets(JSON, text))
+    }
+
+    /// With this body.
+    pub(crate) fn octets(
+        mut self,
+        content_type: impl Into<String>,
+        body: impl Into<Bytes>,
+    ) -> Self {
+        self.content_type = Some(content_type.into());
+        self.body = body.into();
+        self
+    }
+
+    /// With one more header.
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// With another deadline, from now.
+    pub(crate) const fn within(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    fn into_message(self) -> Result<Request, SbiFailure> {
+        let (path, query) = match self.path.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (self.path.as_str(), None),
+        };
+        let operation = Operation::parse(path.trim_start_matches('/'))
+            .map_err(|fault| SbiFailure::local(format!("{path}: {fault}")))?;
+        let mut headers = Headers::new();
+        let mut append = |name: &str, value: &str| {
+            headers
+                .append(name, value)
+                .map_err(|fault| SbiFailure::local(format!("header {name}: {fault}")))
+        };
+        if self.method != "POST" {
+            append(METHOD, self.method)?;
+        }
+        if let Some(query) = query {
+            append(QUERY, query)?;
+        }
+        if let Some(content_type) = &self.content_type {
+            append(CONTENT_TYPE, content_type)?;
+        }
+        for (name, value) in &self.headers {
+            append(name, value)?;
+        }
+        Ok(Request::new(operation)
+            .with_headers(headers)
+            .with_body(Body::from(self.body))
+            .with_deadline(Instant::now() + self.timeout))
+    }
+}
+
+/// An answer of the class "done".
+#[derive(Clone, Debug)]
+pub(crate) struct SbiAnswer {
+    pub(crate) status: u16,
+    pub(crate) headers: Headers,
+    pub(crate) body: Bytes,
+}
+
+impl SbiAnswer {
+    fn of(result: Result<Response, CallError>) -> Result<Self, SbiFailure> {
+        let response = result.map_err(SbiFailure::of)?;
+        if !response.status.is_ok() {
+            return Err(SbiFailure::of(CallError::answered(response)));
+        }
+        let said = http_status(&response);
+        Ok(Self {
+            status: said.unwrap_or(if response.body.is_empty() { 204 } else { 200 }),
+            headers: response.headers,
+            body: response.body.into_bytes(),
+        })
+    }
+
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get_str(name)
+    }
+
+    /// The media type, empty when there is none.
+    pub(crate) fn content_type(&self) -> &str {
+        self.header(CONTENT_TYPE).unwrap_or_default()
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    /// When the body is not such a document.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, SbiFailure> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            SbiFailure::local(format!("an answer that is not as expected: {error}"))
+        })
+    }
+}
+
+fn http_status(response: &Response) -> Option<u16> {
+    response.headers.get_str(HTTP_STATUS)?.parse().ok()
+}
+
+/// A call that did not end well.
+#[derive(Debug)]
+pub(crate) struct SbiFailure {
+    status: Option<u16>,
+    cause: Option<String>,
+    may_have_executed: bool,
+    answer: Bytes,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl SbiFailure {
+    fn of(error: CallError) -> Self {
+        let (mut status, mut cause, mut answer) = (None, None, Bytes::new());
+        if let Some(response) = error.response() {
+            answer = response.body.clone().into_bytes();
+            let problem: Option<Problem> = serde_json::from_slice(&answer).ok();
+            let (told, why) =
+                problem.map_or((None, None), |problem| (problem.status, problem.cause));
+            status = http_status(response)
+                .or(told)
+                .or_else(|| Some(status_of(response.status.code())));
+            cause = why;
+        }
+        Self {
+            status,
+            cause,
+            may_have_executed: error.may_have_executed(),
+            answer,
+            source: Box::new(error),
+        }
+    }
+
+    /// A fault of this side.
+    pub(crate) fn local(why: impl Into<String>) -> Self {
+        Self {
+            status: None,
+            cause: None,
+            may_have_executed: false,
+            answer: Bytes::new(),
+            source: why.into().into(),
+        }
+    }
+
+    /// The HTTP status of the answer; `None` when there was none.
+    pub(crate) const fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    /// The problem document's cause (TS 29.500, 5.2.7).
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    /// The answer's body; empty when there was none.
+    pub(crate) const fn answer(&self) -> &Bytes {
+        &self.answer
+    }
+
+    /// Whether the service may have executed the request.
+    pub(crate) const fn may_have_executed(&self) -> bool {
+        self.may_have_executed
+    }
+
+    /// Whether nobody was there to take it.
+    pub(crate) fn is_not_sent(&self) -> bool {
+        let error = self.source.downcast_ref::<CallError>();
+        error.is_some_and(|error| {
+            matches!(
+                error.kind(),
+                ErrorKind::NotSent | ErrorKind::Refused | ErrorKind::FateUnknown
+            )
+        })
+    }
+}
+
+impl fmt::Display for SbiFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.status, &self.cause) {
+            (Some(status), Some(cause)) => write!(f, "answered with {status} {cause}"),
+            (Some(status), None) => write!(f, "answered with {status}"),
+            (None, _) => write!(f, "{}", self.source),
+        }
+    }
+}
+
+impl Error for SbiFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.source()
+    }
+}
+
+/// As much of TS 29.571's ProblemDetails as a consumer acts on.
+#[derive(serde::Deserialize)]
+struct Problem {
+    status: Option<u16>,
+    cause: Option<String>,
+}
+
+/// The HTTP status of an answer that says none (`docs/http2.md`).
+const fn status_of(code: Code) -> u16 {
+    match code {
+        Code::Ok => 200,
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => 400,
+        Code::Unauthenticated => 401,
+        Code::PermissionDenied => 403,
+        Code::NotFound => 404,
+        Code::AlreadyExists | Code::Aborted => 409,
+        Code::ResourceExhausted => 429,
+        Code::Cancelled => 499,
+        Code::Unimplemented => 501,
+        Code::Unavailable => 503,
+        Code::DeadlineExceeded => 504,
+        Code::Unknown | Code::Internal | Code::DataLoss => 500,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corewire::Status;
+
+    #[test]
+    fn a_request_is_an_operation_with_headers() {
+        let request = SbiRequest::get("/nnrf-disc/v1/nf-instances?target-nf-type=UDM")
+            .into_message()
+            .expect("it can be sent");
+        assert_eq!(request.operation.as_str(), "nnrf-disc/v1/nf-instances");
+        assert_eq!(request.headers.get_str(METHOD), Some("GET"));
+        assert_eq!(request.headers.get_str(QUERY), Some("target-nf-type=UDM"));
+        assert!(SbiRequest::get("/a b/c").into_message().is_err());
+    }
+
+    #[test]
+    fn a_failure_says_status_and_cause() {
+        let body = br#"{"status":404,"cause":"USER_NOT_FOUND"}"#;
+        let mut response = Response::failed(Status::of(Code::NotFound));
+        response.body = Body::from_static(body);
+        let failure = SbiAnswer::of(Err(CallError::answered(response))).expect_err("it failed");
+        assert_eq!(failure.status(), Some(404));
+        assert_eq!(failure.cause(), Some("USER_NOT_FOUND"));
+        assert!(!failure.is_not_sent());
+    }
+
+    #[test]
+    fn paths_are_taken_out_of_uris() {
+        assert_eq!(path_of("http://127.0.0.1:80/a/b"), "/a/b");
+        assert_eq!(path_of("http://127.0.0.1:80"), "/");
+        assert_eq!(path_of("/a/b"), "/a/b");
+    }
+}
