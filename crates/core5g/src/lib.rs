@@ -25,11 +25,11 @@
 
 #![forbid(unsafe_code)]
 
-mod aka;
+pub mod aka;
 mod amf;
 mod ausf;
-mod nas;
-mod ngap;
+pub mod nas;
+pub mod ngap;
 mod nrf;
 mod program;
 mod ran;
