@@ -21,7 +21,7 @@ mod server;
 pub mod tls;
 
 pub use corewire_sys::Address;
-pub use corewire_wire::native;
+pub use corewire_wire::{mapping, native};
 pub use endpoint::{Endpoint, EndpointFault, Protocol, parse_address};
 pub use event_loop::{Client, ConnectionWatcher, EventLoop, LoopHandle, ServerCounters};
 pub use options::{ClientOptions, OnFault, ServerOptions};

@@ -15,6 +15,32 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+fn instance(request: &Request) -> Response {
+    let (code, http_status) = match request.headers.get_str("corewire-method") {
+        Some("PUT") => (Code::Ok, "201"),
+        Some("PATCH" | "DELETE") => (Code::Ok, "204"),
+        Some("GET") => (Code::FailedPrecondition, "304"),
+        _ => (Code::NotFound, "200"),
+    };
+    let mut headers = Headers::new();
+    let location = format!("/{}", request.operation);
+    for (name, value) in [
+        ("corewire-http-status", http_status),
+        ("location", &location),
+    ] {
+        headers.append(name, value).unwrap();
+    }
+    let body = match http_status {
+        "201" => request.body.clone(),
+        _ => Body::new(),
+    };
+    Response {
+        status: Status::of(code),
+        headers,
+        body,
+    }
+}
+
 struct Test;
 
 impl Service for Test {
@@ -24,6 +50,7 @@ impl Service for Test {
             "test.v1.Test/Echo"
             | "test.v1.Test/Fail"
             | "test.v1.Test/Hang"
+            | "nnrf-nfm/v1/nf-instances/one"
             | "nnrf-disc/v1/nf-instances" => Some(CallKind::Unary),
             _ => None,
         }
@@ -33,6 +60,7 @@ impl Service for Test {
         match request.operation.method() {
             "Fail" => Response::failed(Status::new(Code::AlreadyExists, "there is one \u{fc}")),
             "Hang" => std::future::pending().await,
+            "one" => instance(&request),
             "nf-instances" => {
                 let query = request
                     .headers
@@ -182,6 +210,33 @@ fn curl_sees_failures_as_problem_documents() {
     let many: Vec<&str> = ["-H", "x-a: 1"].repeat(1900);
     let (status, _, _) = curl(&[&[&echo[..]], &many[..]].concat(), b"");
     assert_eq!(status, 431);
+}
+
+#[test]
+fn curl_makes_changes_and_ends_a_resource() {
+    let (_server, url) = server();
+    let one = format!("{url}/nnrf-nfm/v1/nf-instances/one");
+    let (status, headers, body) = curl(&[&one, "-X", "PUT", "-d", "profile"], b"");
+    assert_eq!((status, &body[..]), (201, &b"profile"[..]));
+    assert!(headers.contains("location: /nnrf-nfm/v1/nf-instances/one"));
+    assert!(!headers.contains("corewire"), "{headers}");
+
+    let (status, _, body) = curl(&[&one, "-X", "PATCH", "-d", "[]"], b"");
+    assert_eq!((status, body.len()), (204, 0));
+    let (status, _, body) = curl(&[&one, "-X", "DELETE"], b"");
+    assert_eq!((status, body.len()), (204, 0));
+    let (status, headers, body) = curl(&[&one], b"");
+    assert_eq!((status, body.len()), (304, 0));
+    assert!(!headers.contains("content-type"), "{headers}");
+    // The service says 200 of a failure: its code counts.
+    let (status, _, _) = curl(&[&one, "-d", "x"], b"");
+    assert_eq!(status, 404);
+    // A stranger's field of the reserved name is not the method.
+    let (status, _, _) = curl(&[&one, "-d", "x", "-H", "corewire-method: PUT"], b"");
+    assert_eq!(status, 404);
+    let (status, headers, _) = curl(&[&one, "-X", "OPTIONS"], b"");
+    assert_eq!(status, 405);
+    assert!(headers.contains("allow: POST, GET, PUT, PATCH, DELETE"));
 }
 
 #[test]

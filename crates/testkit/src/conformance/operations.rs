@@ -2,6 +2,10 @@
 
 use corewire_message::Operation;
 
+/// A resource: says by which method and query it was asked for, and answers with the HTTP status of
+/// header `x-http-status` and the code of `x-code`.
+pub const RESOURCE: Operation = Operation::from_static("conformance/v1/resources/one");
+
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident = $method:literal;)*) => {$(
         $(#[$doc])*

@@ -132,6 +132,9 @@ impl Drop for Running<'_> {
 
 impl Service for SuiteService {
     fn kind(&self, operation: &Operation) -> Option<CallKind> {
+        if *operation == op::RESOURCE {
+            return Some(CallKind::Unary);
+        }
         if operation.service() != op::ECHO.service() || *operation == op::UNKNOWN {
             return None;
         }
@@ -168,6 +171,8 @@ impl Service for SuiteService {
             Response::ok(context.peer().protocol.to_owned())
         } else if *operation == op::PANIC {
             panic!("the suite asked for this panic");
+        } else if *operation == op::RESOURCE {
+            resource(&request)
         } else {
             Response::failed(Status::of(Code::Unimplemented))
         }
@@ -268,6 +273,26 @@ async fn echo(mut inbound: Inbound, mut outbound: Outbound) -> Streamed {
     let mut trailers = Headers::new();
     append(&mut trailers, "x-count", count.to_string().as_bytes());
     Ok(Response::ok(Body::new()).with_headers(trailers))
+}
+
+/// What was asked of the resource, and the answer as the test wants it.
+fn resource(request: &Request) -> Response {
+    let said = |name: &str| request.headers.get_str(name).unwrap_or_default();
+    let mut headers = Headers::new();
+    append(&mut headers, "x-method", said("corewire-method").as_bytes());
+    append(&mut headers, "x-query", said("corewire-query").as_bytes());
+    append(&mut headers, "location", b"/conformance/v1/resources/one");
+    append(
+        &mut headers,
+        "corewire-http-status",
+        said("x-http-status").as_bytes(),
+    );
+    let code = said("x-code").parse().map_or(Code::Ok, Code::from_number);
+    Response {
+        status: Status::of(code),
+        headers,
+        body: request.body.clone(),
+    }
 }
 
 fn failure(request: &Request) -> Response {

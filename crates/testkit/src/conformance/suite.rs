@@ -35,6 +35,7 @@ macro_rules! conformance_group {
                 binary_values_arrive_under_bin_names,
                 binary_values_under_plain_names_arrive_or_are_refused, large_headers_arrive,
                 too_large_headers_are_not_executed;
+            resources: a_resource_is_asked_by_every_method, an_answer_names_its_http_status;
             failures: every_code_arrives, the_message_of_a_failure_arrives,
                 the_body_of_a_failure_arrives, the_headers_of_a_failure_arrive,
                 an_unknown_operation_is_unimplemented;
@@ -126,6 +127,7 @@ mod tests {
             include_str!("promises/headers.rs"),
             include_str!("promises/loops.rs"),
             include_str!("promises/many.rs"),
+            include_str!("promises/resources.rs"),
             include_str!("promises/sizes.rs"),
             include_str!("promises/streams.rs"),
             include_str!("promises/threads.rs"),

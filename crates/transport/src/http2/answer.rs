@@ -8,9 +8,11 @@ use super::server::Refusal;
 use corewire_message::{CallKind, Code, Headers, Response, Status};
 use corewire_sys::nghttp2::Field;
 use corewire_wire::mapping::problem::{self, Problem};
-use corewire_wire::mapping::{decimal, status};
+use corewire_wire::mapping::{decimal, method, status};
 
 const GRPC_OK: &[Field<'static>] = &[Field::fixed("grpc-status", "0")];
+const NO_CONTENT: u16 = 204;
+const NOT_MODIFIED: u16 = 304;
 const REST_OK: &[Field<'static>] = &[Field::fixed(head::STATUS, "0")];
 
 impl Connection {
@@ -64,7 +66,7 @@ impl Connection {
         let is_ok = response.status.is_ok();
         match (flavour, head_sent) {
             (Flavour::Rest, false) if kind == CallKind::Unary || !is_ok => {
-                let http_status = status::http_status(response.status.code());
+                let http_status = http_status(&response);
                 self.answer_rest_whole(stream, response, http_status);
             }
             (Flavour::Grpc, false) if !is_ok && response.body.is_empty() => {
@@ -223,7 +225,8 @@ impl Connection {
             mut body,
         } = response;
         let has_type = headers.get("content-type").is_some();
-        let generated = !status.is_ok() && body.is_empty() && !has_type;
+        let generated =
+            !status.is_ok() && body.is_empty() && !has_type && http_status != NOT_MODIFIED;
         if generated {
             body = Problem::of(&status, http_status).to_json().into();
         }
@@ -239,8 +242,8 @@ impl Connection {
         } else if !body.is_empty() && !has_type {
             list.push(Field::fixed("content-type", head::DEFAULT_MEDIA_TYPE));
         }
-        if http_status == 405 {
-            list.push(Field::fixed("allow", "POST, GET"));
+        if http_status == 405 && headers.get("allow").is_none() {
+            list.push(Field::fixed("allow", method::ALLOWED));
         }
         if !status.is_ok() {
             list.push(Field::named(
@@ -273,6 +276,22 @@ impl Connection {
             self.session.finish(stream);
         }
     }
+}
+
+/// The HTTP status of an answer: the one it names, if that does not contradict its code, else the
+/// code's own.
+fn http_status(response: &Response) -> u16 {
+    let code = response.status.code();
+    let own = status::http_status(code);
+    let Some(named) = response.headers.get(head::HTTP_STATUS) else {
+        return own;
+    };
+    // RFC 9110, 15.3.5 and 15.4.5: these two have no content.
+    let fits = |named: &u16| {
+        status::may_be_said_by(code, *named)
+            && (!matches!(*named, NO_CONTENT | NOT_MODIFIED) || response.body.is_empty())
+    };
+    status::read_http_status(named).filter(fits).unwrap_or(own)
 }
 
 /// The headers that go before the message and those that go behind it: gRPC looks for its own binary

@@ -13,6 +13,7 @@ use corewire_message::{
 };
 use corewire_sys::nghttp2::{ErrorCode, Field};
 use corewire_wire::grpc::{self, Deframer};
+use corewire_wire::mapping::method::Method;
 use corewire_wire::mapping::problem::Problem;
 use corewire_wire::mapping::{deadline, decimal, priority, status};
 use corewire_wire::{CallId, Output};
@@ -120,6 +121,10 @@ impl Connection {
             return Err(not_sent("an HTTP/2 server does not call its clients"));
         };
         let query = request.headers.get(head::QUERY);
+        let method = match flavour {
+            Flavour::Grpc => Method::Post,
+            Flavour::Rest => Method::of(&request.headers),
+        };
         let name = request.operation.as_str();
         let path = &mut self.scratch.path;
         path.clear();
@@ -148,7 +153,7 @@ impl Connection {
         let length;
 
         let mut list = FieldList::new();
-        list.push(Field::fixed(":method", "POST"));
+        list.push(Field::fixed(":method", method.name()));
         list.push(Field::fixed(":scheme", "http"));
         list.push(Field::named(":authority", authority.as_bytes()));
         list.push(Field::named(":path", &self.scratch.path));

@@ -9,7 +9,8 @@ use super::fields::{BinaryValues, FieldList};
 use corewire_message::{Code, Headers, Priority};
 use corewire_sys::nghttp2::{Field, Fields};
 use corewire_wire::grpc;
-use corewire_wire::mapping::{deadline, priority, status};
+use corewire_wire::mapping::method::{self, METHOD};
+use corewire_wire::mapping::{deadline, decimal, priority, status};
 use std::time::Duration;
 
 /// The media type of a sequence of messages over REST, framed as gRPC frames them.
@@ -28,6 +29,8 @@ pub(super) const STATUS: &str = "corewire-status";
 pub(super) const MESSAGE: &str = "corewire-message";
 /// The part of a REST path after the question mark.
 pub(super) const QUERY: &str = "corewire-query";
+/// The exact HTTP status of an answer, where its code alone would mean another.
+pub(super) const HTTP_STATUS: &str = "corewire-http-status";
 
 /// Octets from which a body's length is announced: below, the receiver needs no preparation.
 pub(super) const TELL_LENGTH_FROM: usize = 8 << 10;
@@ -97,6 +100,7 @@ pub(super) struct Head<'a> {
 pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<u8>) -> Head<'a> {
     let mut head = Head::default();
     let mut problem_type = None;
+    let (mut carried_method, mut carried_query, mut carried_status) = (None, None, None);
     for (name, value) in fields {
         match name {
             b":method" => head.method = value,
@@ -126,7 +130,10 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
             b"grpc-message" => head.grpc_message = Some(grpc::read_message(value)),
             b"corewire-status" => head.status = status::read_code(value),
             b"corewire-message" => head.message = Some(grpc::read_message(value)),
-            b"te" | b"grpc-accept-encoding" | b"corewire-query" => {}
+            b"corewire-method" => carried_method = Some(value),
+            b"corewire-query" => carried_query = Some(value),
+            b"corewire-http-status" => carried_status = Some(value),
+            b"te" | b"grpc-accept-encoding" => {}
             _ if grpc::is_binary(name) => {
                 // One field may hold several values (PROTOCOL-HTTP2.md, Custom-Metadata).
                 for value in value.split(|octet| *octet == b',') {
@@ -146,11 +153,35 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
     {
         put(arena, b"content-type", value);
     }
-    if head.media != Media::Grpc
-        && let Some(at) = head.path.iter().position(|octet| *octet == b'?')
-    {
-        put(arena, QUERY.as_bytes(), &head.path[at + 1..]);
-        head.path = &head.path[..at];
+    if head.media == Media::Grpc {
+        let carried = [
+            (METHOD, carried_method),
+            (QUERY, carried_query),
+            (HTTP_STATUS, carried_status),
+        ];
+        for (name, value) in carried {
+            if let Some(value) = value {
+                put(arena, name.as_bytes(), value);
+            }
+        }
+    } else {
+        // REST says these three in HTTP's own words: fields of their names mean nothing.
+        if !matches!(head.method, b"" | b"POST") {
+            put(arena, METHOD.as_bytes(), head.method);
+        }
+        if let Some(at) = head.path.iter().position(|octet| *octet == b'?') {
+            put(arena, QUERY.as_bytes(), &head.path[at + 1..]);
+            head.path = &head.path[..at];
+        }
+        if let Some(http_status) = head.http_status
+            && is_telling(http_status, &head)
+        {
+            put(
+                arena,
+                HTTP_STATUS.as_bytes(),
+                decimal::write(u64::from(http_status)).as_bytes(),
+            );
+        }
     }
     // Names were checked by the HTTP/2 session; those too long never got here.
     match Headers::from_block(arena.take()) {
@@ -166,6 +197,15 @@ impl Head<'_> {
     pub(super) fn is_generated_problem(&self) -> bool {
         self.media == Media::Problem && self.status.is_some() && self.message.is_none()
     }
+}
+
+/// Whether an answer's HTTP status says more than its code does.
+fn is_telling(http_status: u16, head: &Head<'_>) -> bool {
+    // An event's 204, and the interim answers, are the transport's own business.
+    let code = head
+        .status
+        .unwrap_or_else(|| status::code_of_http_status(http_status));
+    http_status >= 200 && http_status != status::http_status(code)
 }
 
 /// Appends one entry of a [`Headers`] block.
@@ -187,6 +227,9 @@ pub(super) fn unsendable(headers: &Headers, max_octets: u32) -> Option<String> {
         size += name.len() + value.len() * 4 / 3 + 36;
         if is_reserved(name) {
             return Some(format!("the header {name} is the transport's own"));
+        }
+        if name == METHOD && method::Method::read(value).is_none() {
+            return Some(format!("{METHOD} is one of {}", method::ALLOWED));
         }
         if !grpc::is_binary(name.as_bytes()) && !is_field_value(value) {
             return Some(format!(
@@ -254,7 +297,7 @@ pub(super) fn push_headers<'a>(
                 list.push(Field::named(CARRIED_CONTENT_TYPE, value));
             }
             ("content-type", Flavour::Rest) if skip_type => {}
-            (QUERY, Flavour::Rest) => {}
+            (QUERY | METHOD | HTTP_STATUS, Flavour::Rest) => {}
             // A token is a secret: not for compression tables.
             ("authorization", _) => {
                 list.push(Field::named("authorization", value).sensitive());

@@ -9,7 +9,7 @@ use super::head::{self, Head, Media};
 use corewire_message::{Body, CallKind, Code, Event, Operation, Request, Response, Status};
 use corewire_sys::nghttp2::{ErrorCode, HeadersKind};
 use corewire_wire::grpc::Deframer;
-use corewire_wire::mapping::{deadline, status};
+use corewire_wire::mapping::{deadline, method, status};
 use corewire_wire::{CallId, Output};
 use std::ops::Range;
 
@@ -294,14 +294,12 @@ fn accept(
     let End::Server { kind_of } = end else {
         return Err(Refusal::new(500, Code::Internal, "this end takes no calls"));
     };
-    let is_grpc = head.media == Media::Grpc;
-    let method_known = head.method == b"POST" || !is_grpc && head.method == b"GET";
-    if !method_known {
-        return Err(Refusal::new(
-            405,
-            Code::Unimplemented,
-            "only POST and GET reach an operation",
-        ));
+    let not_allowed = |what| Refusal::new(405, Code::Unimplemented, what);
+    let method = method::Method::read(head.method);
+    match (method, head.media) {
+        (Some(method::Method::Post), _) => {}
+        (Some(_), media) if media != Media::Grpc => {}
+        _ => return Err(not_allowed("this method reaches no operation")),
     }
     if head.is_broken {
         return Err(Refusal::new(
@@ -328,6 +326,9 @@ fn accept(
         None => (Operation::parse(name).map_err(|_| unknown())?, true),
     };
     let kind = kind_of(&operation).ok_or_else(unknown)?;
+    if !method.is_some_and(|method| method.reaches(&operation, kind)) {
+        return Err(not_allowed("only POST and GET reach a procedure"));
+    }
     if is_new {
         operations.keep(&operation);
     }

@@ -2,6 +2,7 @@
 
 pub mod deadline;
 pub mod decimal;
+pub mod method;
 pub mod priority;
 pub mod problem;
 pub mod status;

@@ -28,10 +28,13 @@ pub const fn http_status(code: Code) -> u16 {
 /// What an HTTP status says of a REST answer that carries no code of its own.
 ///
 /// Where several codes share a status the plainest is taken.
+///
+/// A redirection is no success for who does not follow it.
 #[must_use]
 pub const fn code_of_http_status(status: u16) -> Code {
     match status {
         200..=299 => Code::Ok,
+        300..=399 => Code::FailedPrecondition,
         400 | 411 | 414 | 415 | 422 => Code::InvalidArgument,
         401 => Code::Unauthenticated,
         403 => Code::PermissionDenied,
@@ -47,6 +50,14 @@ pub const fn code_of_http_status(status: u16) -> Code {
         402..=499 => Code::FailedPrecondition,
         _ => Code::Unknown,
     }
+}
+
+/// Whether a REST answer with this code may go out with this HTTP status, where it names one: both
+/// must be of the same class, or the status must be one that strangers mean the code by.
+#[must_use]
+pub const fn may_be_said_by(code: Code, status: u16) -> bool {
+    let means_it = code_of_http_status(status) as u8 == code as u8;
+    status >= 200 && (means_it || http_status(code) / 100 == status / 100)
 }
 
 /// What an HTTP status says of a gRPC call that was answered without `grpc-status`
@@ -154,13 +165,40 @@ mod tests {
     fn statuses_without_a_row_fall_to_their_class() {
         for (status, code) in [
             (204, Code::Ok),
-            (302, Code::Unknown),
+            (302, Code::FailedPrecondition),
             (412, Code::FailedPrecondition),
             (418, Code::FailedPrecondition),
             (507, Code::Internal),
             (600, Code::Unknown),
         ] {
             assert_eq!(code_of_http_status(status), code, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_said_by_statuses_of_its_class_only() {
+        for (code, status, fits) in [
+            (Code::Ok, 201, true),
+            (Code::Ok, 204, true),
+            (Code::Ok, 307, false),
+            (Code::Ok, 404, false),
+            (Code::Ok, 100, false),
+            (Code::NotFound, 410, true),
+            (Code::NotFound, 200, false),
+            (Code::NotFound, 503, false),
+            (Code::FailedPrecondition, 308, true),
+            (Code::FailedPrecondition, 304, true),
+            (Code::FailedPrecondition, 412, true),
+            (Code::Aborted, 304, false),
+            (Code::Unimplemented, 405, true),
+            (Code::Unimplemented, 410, false),
+            (Code::Unknown, 100, false),
+            (Code::Unavailable, 502, true),
+        ] {
+            assert_eq!(may_be_said_by(code, status), fits, "{code} {status}");
+        }
+        for code in Code::ALL {
+            assert!(may_be_said_by(code, http_status(code)));
         }
     }
 

@@ -9,6 +9,7 @@ pub mod giving_up;
 pub mod headers;
 pub mod loops;
 pub mod many;
+pub mod resources;
 pub mod sizes;
 pub mod streams;
 pub mod threads;

@@ -162,8 +162,9 @@ fn rest_answers_of_other_implementations() {
 
     let fields = [(":status", "302"), ("location", "/elsewhere")];
     let answer = response(answered(Flavour::Rest, false, &fields, b"", &[]));
-    assert_eq!(answer.status.code(), Code::Unknown);
+    assert_eq!(answer.status.code(), Code::FailedPrecondition);
     assert_eq!(answer.headers.get_str("location"), Some("/elsewhere"));
+    assert_eq!(answer.headers.get_str("corewire-http-status"), Some("302"));
 
     // A stream that is answered with one plain body.
     let fields = [OK, ("content-type", "text/plain")];

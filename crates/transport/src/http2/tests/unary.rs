@@ -187,7 +187,10 @@ fn operations_that_are_not_known_are_refused() {
             response.status,
             Status::new(Code::Unimplemented, "no such operation")
         );
-        assert!(response.headers.is_empty() && response.body.is_empty());
+        assert!(response.body.is_empty());
+        // HTTP's own word for it is another than the code's.
+        let named = response.headers.get_str("corewire-http-status");
+        assert_eq!(named, (flavour == Flavour::Rest).then_some("404"));
         pair.client
             .core
             .open(pair.now, Request::new(UNKNOWN))
