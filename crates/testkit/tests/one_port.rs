@@ -377,3 +377,29 @@ fn who_breaks_the_protocol_is_closed_and_counted_alone() {
         assert_eq!(port.server.counters().accepted(), 3);
     });
 }
+
+#[test]
+fn who_says_goodbye_may_go_on_talking_and_is_not_reset() {
+    watched(|| {
+        let port = Port::new();
+        let mut socket = port.connect();
+        socket
+            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            .unwrap();
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        socket.write_all(&settings).unwrap();
+        // GOAWAY (RFC 9113, 6.8): last stream 0, NO_ERROR.
+        let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        socket.write_all(&goaway).unwrap();
+        // With no stream left the server has nothing more to say.
+        read_to_close(&mut socket);
+        let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+        for _ in 0..3 {
+            socket.write_all(&ping).unwrap();
+            // A reset would be here by then.
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        port.works();
+        assert_eq!(port.server.counters().faults(), 0);
+    });
+}

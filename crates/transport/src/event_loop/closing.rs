@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(crate) const NO_TLS_THERE: &str =
     "the peer closed the connection during the TLS handshake: does it speak TLS at this port?";
 
-/// How long a peer that broke the protocol is given to hear why.
+/// How long a peer that broke the protocol, or said goodbye, is given to hear the last words.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Octets that such a peer may send meanwhile.
@@ -104,8 +104,9 @@ impl EventLoop {
         }
     }
 
-    /// Whether the peer of a connection that is over shall hear why: it broke the protocol and was
-    /// told, and may be sending still.
+    /// Whether the peer of a connection that is over shall hear the last words: it broke the protocol
+    /// and was told, or it said goodbye; either may be sending still, and what meets a closed socket
+    /// is answered with a reset, which takes from the peer what it has not read yet.
     fn lingers(&mut self, key: Key) -> bool {
         self.phase != Phase::Ended
             && self.connections.get_mut(key).is_some_and(|connection| {
@@ -115,7 +116,7 @@ impl EventLoop {
                     && connection
                         .core
                         .as_ref()
-                        .is_some_and(|core| core.fault().is_some())
+                        .is_some_and(|core| core.fault().is_some() || core.is_over())
             })
     }
 
