@@ -50,6 +50,8 @@ pub(crate) struct Outcome {
     pub(crate) states: Vec<TableState>,
     /// Whether what is live has changed.
     pub(crate) changed: bool,
+    /// Whether routes became live.
+    routes: bool,
     pub(crate) reports: Vec<Report>,
 }
 
@@ -122,6 +124,11 @@ impl Loader {
         if let Some(pending) = &mut self.pending {
             pending.lines = records.line();
         }
+        // Not at the end of the routes: who owns what may follow in the same text, and a program that
+        // waits until it is ready would send in between.
+        if outcome.routes {
+            self.router.set_ready();
+        }
         outcome
     }
 
@@ -185,9 +192,7 @@ impl Loader {
         });
         self.router.publish(table);
         // Who owns what alone routes nothing.
-        if kind != Kind::MeidMap {
-            self.router.set_ready();
-        }
+        outcome.routes |= kind != Kind::MeidMap;
         self.has_full |= kind == Kind::New;
         outcome.changed = true;
         outcome.states.push(TableState {

@@ -108,3 +108,30 @@ fn turns_are_exact_with_several_senders() {
     });
     assert_eq!(counts.map(AtomicUsize::into_inner), [150_000; 3]);
 }
+
+/// Who owns what often follows the routes in the same text: whoever waits until the router is ready
+/// may send to an owner at once.
+#[test]
+fn ready_means_that_the_whole_text_is_live() {
+    const ELEMENTS: usize = 5_000;
+    let mut text = "newrt|start\nmse|1|-1|%meid\nnewrt|end|1\nmeid_map|start\n".to_owned();
+    for element in 0..ELEMENTS {
+        let _ = writeln!(text, "mme_ar|owner:1|element-{element}");
+    }
+    let _ = writeln!(text, "meid_map|end|{ELEMENTS}");
+    for _ in 0..10 {
+        let router = router();
+        let mut source = source(&router);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                while !router.is_ready() {
+                    std::hint::spin_loop();
+                }
+                let last = format!("element-{}", ELEMENTS - 1);
+                router.table().targets(1, -1, last.as_bytes()).is_ok()
+            });
+            load(&mut source, &text);
+            assert!(waiting.join().unwrap(), "ready, and an owner was unknown");
+        });
+    }
+}
