@@ -4,6 +4,7 @@
 //! or one that this library gave and that was not freed; it is used by one thread at a time; a
 //! context is null or what `rmr_init` gave.
 
+mod accounts;
 mod call;
 mod constants;
 mod logging;

@@ -5,10 +5,11 @@ use crate::message::Message;
 use crate::native::incoming::NativeReceiver;
 use crate::native::record;
 use bytes::BytesMut;
+use corewire_rmr::LossKind;
 use corewire_sys::Socket;
 use corewire_wire::native::MAGIC;
 use corewire_wire::rmr::record::Record;
-use corewire_wire::rmr::si95::{Decoder, Next, TRANSPORT_OCTETS};
+use corewire_wire::rmr::si95::{Decoder, Next, Refusal, TRANSPORT_OCTETS};
 use corewire_wire::rmr::{Header, HeaderFault, flags};
 use std::{fmt, io};
 
@@ -104,7 +105,7 @@ pub(crate) enum Step<'a> {
     /// Something that is no message; if it was meant to be one, why it is refused.
     Skipped {
         consumed: usize,
-        refused: Option<Box<dyn fmt::Display>>,
+        refused: Option<Refusal>,
     },
     /// The beginning of something that takes so many octets.
     Need(usize),
@@ -165,7 +166,7 @@ impl Framing {
             },
             Ok(Next::Refused { consumed, refusal }) => Step::Skipped {
                 consumed,
-                refused: Some(Box::new(refusal)),
+                refused: Some(refusal),
             },
             Ok(Next::Skipped { consumed }) => Step::Skipped {
                 consumed,
@@ -194,6 +195,14 @@ impl Framing {
             Self::Native(native) => native.advance(consumed),
             Self::Unknown { .. } | Self::Si95(_) => *at += consumed,
         }
+    }
+}
+
+/// How a refusal is counted.
+pub(crate) fn kind_of(refusal: &Refusal) -> LossKind {
+    match refusal {
+        Refusal::TooLong { .. } => LossKind::TooLong,
+        _ => LossKind::Malformed,
     }
 }
 

@@ -11,7 +11,10 @@ use crate::message::{Message, Names, OVERHEAD};
 use crate::nng::{self, NngReceiver};
 use crate::pool::Pool;
 use crate::surroundings::Surroundings;
-use corewire_rmr::{Bind, EndpointId, Identity, Router, Settings, Slots, TableLimits, Transport};
+use corewire_rmr::{
+    Bind, EndpointCounters, EndpointId, Identity, LossKind, Router, Settings, Slots, TableLimits,
+    Transport,
+};
 use corewire_sys::{Address, Listener};
 use corewire_wire::rmr::{DATA_PORT, MEID_OCTETS};
 use std::io;
@@ -203,7 +206,7 @@ impl Context {
             let received = receiver.receive(|octets| match Incoming::of_nng(octets) {
                 Ok(message) => self.inbox.deliver(&self.pool, &Arrival::of_nng(message)),
                 Err(fault) => {
-                    self.inbox.refuse(1);
+                    self.inbox.refuse(LossKind::Malformed);
                     say!(Error, "a message is dropped: {fault}");
                 }
             });
@@ -327,9 +330,16 @@ impl Context {
         message.begin_again(trace, &self.names);
     }
 
+    /// What became of messages: for each endpoint, and for all peers together that are known by
+    /// their connection only.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = &EndpointCounters> {
+        let links = self.all_links().map(|link| &*link.counts);
+        links.chain([&*self.around.back_counts])
+    }
+
     /// Messages that were accepted and not written, all peers together.
     pub(crate) fn dropped(&self) -> u64 {
-        self.all_links().map(|link| link.counts.all_dropped()).sum()
+        self.sent().map(EndpointCounters::all_dropped).sum()
     }
 
     /// A descriptor that is readable while there is a message; a thread of ours sees to that.
@@ -357,7 +367,6 @@ impl Context {
         self.around.flusher.close();
         let unread = self.inbox.close();
         if unread > 0 {
-            self.router.counters().unread.add(unread as u64);
             say!(Warning, "{unread} messages were received and not asked for");
         }
         self.pool.clear();

@@ -4,13 +4,15 @@
 //! it is there in part. Nothing is read from a connection before what came earlier is taken, so a
 //! peer that is not listened to is held back by its own socket.
 
-use crate::arrival::{Arrival, Framing, Step};
+use crate::arrival::{self, Arrival, Framing, Step};
 use crate::link::Link;
 use crate::log::say;
 use crate::memories::{LOOKS_A_TURN, Memories};
 use crate::surroundings::Surroundings;
 use bytes::BytesMut;
+use corewire_rmr::LossKind;
 use corewire_sys::{Epoll, Interest, Listener, Socket, Token};
+use corewire_wire::rmr::si95::Refusal;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
@@ -59,8 +61,8 @@ pub(crate) enum Stopped<R> {
 pub(crate) trait Observer {
     /// A connection has ended.
     fn ended(&mut self, link: &Arc<Link>, socket: &Arc<Socket>);
-    /// Messages that were refused because of what they say.
-    fn refused(&mut self, count: u64);
+    /// A message or connection was refused because of what it says.
+    fn refused(&mut self, kind: LossKind);
     /// A connection was made to us; it is known by this number.
     fn arrived(&mut self, number: i32, link: &Arc<Link>);
     /// The connection of that number is gone.
@@ -89,7 +91,7 @@ pub(crate) struct Driver {
     /// The last wait was short.
     rushed: bool,
     /// Why messages were refused of which nobody has been told.
-    untold: Vec<String>,
+    untold: Vec<Refusal>,
 }
 
 struct Connection {
@@ -171,7 +173,7 @@ impl Driver {
                 Step::Skipped { consumed, refused } => {
                     current.at += consumed;
                     if let Some(refusal) = refused {
-                        self.untold.push(refusal.to_string());
+                        self.untold.push(refusal);
                     }
                 }
                 Step::Need(_) | Step::Lost(_) => return None,
@@ -186,7 +188,7 @@ impl Driver {
         mut take: impl FnMut(Arrival<'_>) -> Verdict<R>,
     ) -> Stopped<R> {
         for refusal in self.untold.drain(..) {
-            observer.refused(1);
+            observer.refused(arrival::kind_of(&refusal));
             say!(Error, "a message is dropped: {refusal}");
         }
         loop {
@@ -501,7 +503,7 @@ impl Driver {
                 Step::Skipped { consumed, refused } => {
                     current.at += consumed;
                     if let Some(refusal) = refused {
-                        observer.refused(1);
+                        observer.refused(arrival::kind_of(&refusal));
                         say!(
                             Error,
                             "a message from {} is dropped: {refusal}",
@@ -516,7 +518,7 @@ impl Driver {
                         "the connection with {} is closed: {fault}",
                         connection.link.name()
                     );
-                    observer.refused(1);
+                    observer.refused(LossKind::LostStream);
                     return Drained::Lost;
                 }
             }
@@ -558,6 +560,7 @@ impl Driver {
                 if let Err(error) = framing.take_in(&mut current.buffer, &connection.socket) {
                     let name = connection.link.name();
                     say!(Error, "the connection with {name} is closed: {error}");
+                    observer.refused(LossKind::LostStream);
                     self.close_current(observer);
                 } else if connection.accepted && framing.is_native() {
                     // It is no way back: only credit goes there.
@@ -618,7 +621,7 @@ impl Driver {
                 Critical,
                 "a connection is given up: a fault of this library's"
             );
-            observer.refused(1);
+            observer.refused(LossKind::LostStream);
             self.close_current(observer);
         }
     }

@@ -12,13 +12,13 @@ use crate::log::say;
 use crate::message::Message;
 use crate::pool::{self, Pool};
 use crate::surroundings::Surroundings;
+use corewire_rmr::{ArrivalCounters, LossKind};
 use corewire_sys::{Listener, Socket, WakeFd};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -42,16 +42,9 @@ pub(crate) struct Inbox {
     /// The way back over connections that peers made, by number.
     back: Mutex<HashMap<i32, Weak<Link>>>,
     readable: OnceLock<WakeFd>,
-    counts: Counts,
-}
-
-/// What came in.
-#[derive(Default)]
-struct Counts {
-    taken: AtomicU64,
-    refused: AtomicU64,
-    /// Of those refused: for want of room, while a caller waited.
-    crowded_out: AtomicU64,
+    counts: ArrivalCounters,
+    /// What is not told any more: until then, the counts had been reset.
+    forgotten: Mutex<(u64, u64)>,
 }
 
 struct State {
@@ -132,7 +125,8 @@ impl Inbox {
             around,
             back: Mutex::default(),
             readable: OnceLock::new(),
-            counts: Counts::default(),
+            counts: ArrivalCounters::default(),
+            forgotten: Mutex::default(),
         }
     }
 
@@ -146,16 +140,26 @@ impl Inbox {
         self.back().get(&number)?.upgrade()
     }
 
-    /// Messages taken for the application, and messages refused.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        (load(&self.counts.taken), load(&self.counts.refused))
+    /// What came in.
+    pub(crate) fn counters(&self) -> &ArrivalCounters {
+        &self.counts
     }
 
-    /// Counts from zero again.
+    /// Messages taken for the application, and what was lost, since the counts were reset.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let forgotten = *self.forgotten();
+        let (taken, lost) = (self.counts.taken.get(), self.counts.all_lost());
+        (taken - forgotten.0, lost - forgotten.1)
+    }
+
+    /// Counts from zero again, for [`counts`](Self::counts) alone.
     pub(crate) fn reset_counts(&self) {
-        self.counts.taken.store(0, Ordering::Relaxed);
-        self.counts.refused.store(0, Ordering::Relaxed);
+        *self.forgotten() = (self.counts.taken.get(), self.counts.all_lost());
+    }
+
+    fn forgotten(&self) -> MutexGuard<'_, (u64, u64)> {
+        let forgotten = self.forgotten.lock();
+        forgotten.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next message, waiting at most until `deadline` (`None`: for ever). What it is put into
@@ -188,6 +192,7 @@ impl Inbox {
                     self.put(pool, &arrival, old)
                 })
             {
+                self.counts.taken.add(1);
                 return Some(message);
             }
             if state.closed {
@@ -250,6 +255,7 @@ impl Inbox {
     pub(crate) fn forget(&self, call_id: u8) {
         let call = self.state().calls[usize::from(call_id)].take();
         if let Some(Held(reply)) = call.and_then(|call| call.reply) {
+            self.refuse(LossKind::LateReply);
             // SAFETY: it was in the queue of this call, which is gone.
             unsafe { pool::free(reply) };
         }
@@ -294,7 +300,11 @@ impl Inbox {
         let left = state.calls[place].take();
         self.hand_over(&state);
         drop(state);
+        if reply.is_some() {
+            self.counts.taken.add(1);
+        }
         if let Some(Held(late)) = left.and_then(|call| call.reply) {
+            self.refuse(LossKind::LateReply);
             // SAFETY: as in `forget`.
             unsafe { pool::free(late) };
         }
@@ -397,7 +407,10 @@ impl Inbox {
         }
         if let Role::Receiver(old) = role {
             return match self.put(pool, arrival, old) {
-                Some(message) => Verdict::Done(Some(message)),
+                Some(message) => {
+                    self.counts.taken.add(1);
+                    Verdict::Done(Some(message))
+                }
                 None => self.no_memory(arrival),
             };
         }
@@ -412,6 +425,7 @@ impl Inbox {
         }
         match self.put(pool, arrival, None) {
             Some(message) => {
+                self.counts.taken.add(1);
                 self.queue(&mut state, message);
                 Verdict::Next
             }
@@ -432,7 +446,7 @@ impl Inbox {
         let waits =
             call.filter(|call| call.reply.is_none() && &call.expected == arrival.message.xaction());
         let Some(call) = waits else {
-            self.counts.refused.fetch_add(1, Ordering::Relaxed);
+            self.refuse(LossKind::LateReply);
             say!(
                 Info,
                 "a reply to call {call_id} is dropped: nobody waits for it"
@@ -472,14 +486,13 @@ impl Inbox {
         }
         inside.rts_fd = arrival.number;
         inside.set_arrival(arrival.stamp);
-        self.counts.taken.fetch_add(1, Ordering::Relaxed);
         Some(message)
     }
 
     /// There is no room for a message, and the reply that a caller waits for may stand behind it.
     fn crowd_out(&self) {
-        self.refuse(1);
-        let count = self.counts.crowded_out.fetch_add(1, Ordering::Relaxed) + 1;
+        self.refuse(LossKind::QueueFull);
+        let count = self.counts.lost(LossKind::QueueFull).get();
         // The log is to tell of a flood, not to be one.
         if count.is_power_of_two() {
             say!(
@@ -491,7 +504,7 @@ impl Inbox {
     }
 
     fn no_memory<R>(&self, arrival: &Arrival<'_>) -> Verdict<R> {
-        self.counts.refused.fetch_add(1, Ordering::Relaxed);
+        self.refuse(LossKind::NoMemory);
         let octets = arrival.message.room();
         say!(
             Critical,
@@ -579,7 +592,8 @@ impl Inbox {
         while let Verdict::Leave = self.sort(pool, arrival, Role::Server) {
             let state = self.state();
             if state.closed {
-                self.counts.refused.fetch_add(1, Ordering::Relaxed);
+                self.counts.taken.add(1);
+                self.refuse(LossKind::Unread);
                 return;
             }
             if state.queue.len() >= MOST_QUEUED && state.waiting_calls == 0 {
@@ -588,15 +602,15 @@ impl Inbox {
         }
     }
 
-    /// Messages came that are none.
-    pub(crate) fn refuse(&self, count: u64) {
-        self.counts.refused.fetch_add(count, Ordering::Relaxed);
+    /// Something came and does not get to the application.
+    pub(crate) fn refuse(&self, kind: LossKind) {
+        self.counts.lost(kind).add(1);
     }
 
     /// Looks after connections while nobody receives: accepts, and notices those that ended.
     pub(crate) fn tend(&self, pool: &Pool) {
         let mut state = self.state();
-        let taken = self.counts.taken.load(Ordering::Relaxed);
+        let taken = self.counts.taken.get();
         let in_use = std::mem::replace(&mut state.tended_at, taken) != taken;
         if in_use || state.served || state.closed || state.queue.len() >= MOST_QUEUED {
             return;
@@ -610,7 +624,12 @@ impl Inbox {
     pub(crate) fn close(&self) -> usize {
         let mut state = self.state();
         state.closed = true;
+        let mut count = state.queue.len();
         if let Some(driver) = &mut state.driver {
+            while driver.at_hand(|_| Some(())).is_some() {
+                self.counts.taken.add(1);
+                count += 1;
+            }
             driver.close();
         }
         state.driver = None;
@@ -622,7 +641,7 @@ impl Inbox {
         }
         drop(state);
         self.around.wake.wake();
-        let count = left.len();
+        self.counts.lost(LossKind::Unread).add(count as u64);
         for Held(message) in left {
             // SAFETY: it was in the queue, and now is in none.
             unsafe { pool::free(message) };
@@ -674,8 +693,8 @@ impl Observer for Ended<'_> {
         self.links.push((Arc::clone(link), Arc::clone(socket)));
     }
 
-    fn refused(&mut self, count: u64) {
-        self.inbox.refuse(count);
+    fn refused(&mut self, kind: LossKind) {
+        self.inbox.refuse(kind);
     }
 
     fn arrived(&mut self, number: i32, link: &Arc<Link>) {

@@ -13,7 +13,7 @@ use crate::nng::NngSender;
 use crate::outgoing::{MOST_WAITING, Outgoing};
 use crate::state::{self, Refused};
 use crate::surroundings::Surroundings;
-use corewire_rmr::{DropKind, EndpointCounters, EndpointId, Endpoints};
+use corewire_rmr::{Counter, DropKind, EndpointCounters, EndpointId, Endpoints};
 use corewire_sys::{Address, Socket};
 use corewire_wire::rmr::record::MAX_TRACE;
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
@@ -92,8 +92,8 @@ pub(crate) struct Link {
 pub(crate) enum Counts {
     /// With the endpoint.
     Endpoint(Arc<Endpoints>, EndpointId),
-    /// Here: the peer is known by its connection only.
-    Own(EndpointCounters),
+    /// With all others of the context that are known by their connection only.
+    Shared(Arc<EndpointCounters>),
 }
 
 impl Deref for Counts {
@@ -102,7 +102,7 @@ impl Deref for Counts {
     fn deref(&self) -> &EndpointCounters {
         match self {
             Self::Endpoint(endpoints, id) => endpoints.get(*id).counters(),
-            Self::Own(counters) => counters,
+            Self::Shared(counters) => counters,
         }
     }
 }
@@ -153,7 +153,7 @@ impl Link {
 
     /// Back over a connection that a peer made.
     pub(crate) fn back(socket: Arc<Socket>, around: &Arc<Surroundings>) -> Self {
-        let counts = Counts::Own(EndpointCounters::default());
+        let counts = Counts::Shared(Arc::clone(&around.back_counts));
         Self::new(socket.peer(), Some(socket), counts, around, Carriage::Si95)
     }
 
@@ -228,20 +228,45 @@ impl Link {
     ) -> Result<(), Refused> {
         let mut out = self.out();
         let result = self.try_send(&mut out, message, patience);
-        let counts = &*self.counts;
-        match result {
-            Ok(()) => counts.accepted.add_exclusively(1),
-            Err(refused) if refused.state == state::RETRY => counts.retry.add_exclusively(1),
-            Err(_) => counts.failed.add_exclusively(1),
+        if result.is_ok() {
+            self.count(&self.counts.accepted, 1);
         }
         self.count_written(&mut out);
         result
     }
 
+    /// A message was refused, and its sender is told.
+    pub(crate) fn count_refused(&self, refused: Refused) {
+        let _alone = self.out();
+        self.count(
+            if refused.state == state::RETRY {
+                &self.counts.retry
+            } else {
+                &self.counts.failed
+            },
+            1,
+        );
+    }
+
+    /// A message was refused, and its sender is told that it went, since others took it.
+    pub(crate) fn count_lost_copy(&self) {
+        let _alone = self.out();
+        self.count(&self.counts.accepted, 1);
+        self.count(self.counts.dropped(DropKind::Copy), 1);
+    }
+
     fn count_written(&self, out: &mut Out) {
         let done = out.waiting.take_done();
         if done > 0 {
-            self.counts.written.add_exclusively(done);
+            self.count(&self.counts.written, done);
+        }
+    }
+
+    /// Counts while `out` is locked.
+    fn count(&self, counter: &Counter, count: u64) {
+        match &self.counts {
+            Counts::Endpoint(..) => counter.add_exclusively(count),
+            Counts::Shared(_) => counter.add(count),
         }
     }
 
@@ -613,6 +638,7 @@ impl Link {
         out.native = None;
         out.source = None;
         out.waiting.rewind();
+        self.count_written(out);
     }
 
     fn give_up(&self, out: &mut Out, kind: DropKind, errno: i32, told: u64) {
@@ -620,7 +646,7 @@ impl Link {
         out.policy.written();
         self.count_written(out);
         if frames > 0 {
-            self.counts.dropped(kind).add(frames);
+            self.count(self.counts.dropped(kind), frames);
             let error = io::Error::from_raw_os_error(errno);
             say!(
                 Error,

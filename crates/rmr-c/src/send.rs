@@ -5,7 +5,6 @@ use crate::link::{Link, Patience};
 use crate::log::say;
 use crate::message::{ADD_SOURCE, Message};
 use crate::state::{self, Refused};
-use corewire_rmr::DropKind;
 use corewire_wire::rmr::MEID_OCTETS;
 use corewire_wire::rmr::si95::{TRANSPORT_OCTETS, write_transport};
 use std::sync::Arc;
@@ -40,26 +39,27 @@ pub(crate) fn routed(
     // Allocates only when something fails.
     let mut failed = Vec::new();
     for id in targets {
-        match context.link(id).send(message, patience) {
+        let link = context.link(id);
+        match link.send(message, patience) {
             Ok(()) => result = Ok(()),
             Err(refused) => {
-                failed.push(id);
+                failed.push((link, refused));
                 result = result.or(Err(refused));
             }
         }
     }
-    if result.is_ok() {
-        for id in failed {
-            // The sender is told that it went: as far as this endpoint goes, it is lost.
-            let endpoint = context.router().endpoints().get(id);
-            endpoint.counters().accepted.add(1);
-            endpoint.counters().dropped(DropKind::Copy).add(1);
-            let (message_type, name) = (message.mtype, endpoint.name());
-            say!(
-                Warning,
-                "a message of type {message_type} went to others and not to {name}"
-            );
+    for (link, refused) in failed {
+        if result.is_err() {
+            link.count_refused(refused);
+            continue;
         }
+        // The sender is told that it went: as far as this endpoint goes, it is lost.
+        link.count_lost_copy();
+        let (message_type, name) = (message.mtype, link.name());
+        say!(
+            Warning,
+            "a message of type {message_type} went to others and not to {name}"
+        );
     }
     result
 }
@@ -76,6 +76,7 @@ pub(crate) fn direct(
 ) -> Result<(), Refused> {
     prepare(context, message)?;
     link.send(message, patience)
+        .inspect_err(|refused| link.count_refused(*refused))
 }
 
 /// Sends back to where a message came from: to the name of its source, else over the connection

@@ -2,6 +2,7 @@
 
 use crate::flusher::Flusher;
 use crate::link::Link;
+use corewire_rmr::EndpointCounters;
 use corewire_sys::{Socket, WakeFd};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,8 @@ pub(crate) struct Surroundings {
     pub(crate) flusher: Flusher,
     /// Wakes whoever drives the sockets.
     pub(crate) wake: WakeFd,
+    /// What became of messages to peers that are known by their connection only.
+    pub(crate) back_counts: Arc<EndpointCounters>,
     newcomers: Mutex<Vec<Newcomer>>,
     quick_ack: AtomicBool,
     closed: AtomicBool,
@@ -29,6 +32,7 @@ impl Surroundings {
         Ok(Self {
             flusher: Flusher::default(),
             wake: WakeFd::new()?,
+            back_counts: Arc::default(),
             newcomers: Mutex::default(),
             quick_ack: AtomicBool::new(false),
             closed: AtomicBool::new(false),

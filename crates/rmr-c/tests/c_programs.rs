@@ -122,6 +122,17 @@ fn troubles() {
 }
 
 #[test]
+fn every_message_is_accounted_for() {
+    compile_and_run("accounts.c", &[], SHARED);
+}
+
+#[test]
+fn every_message_is_accounted_for_by_records() {
+    compile_and_run_over("native", "accounts.c", &[], SHARED);
+    compile_and_run_over("shm", "accounts.c", &[], SHARED);
+}
+
+#[test]
 fn the_native_protocol_carries_the_same() {
     compile_and_run_over("native", "exchange.c", &[], SHARED);
     compile_and_run_over("native", "calls.c", &[], SHARED);

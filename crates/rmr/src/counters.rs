@@ -61,8 +61,9 @@ impl DropKind {
 
 /// What happened to messages for one endpoint.
 ///
-/// When nothing is under way, `accepted` is `written` and the drops of each kind. What was refused
-/// its sender was told, and has kept.
+/// Each copy of a message is counted once: it is `accepted`, or it is refused (`retry`, `failed`) and its
+/// sender was told, and has kept it. When nothing is under way, `accepted` is `written` and the drops
+/// of each kind.
 #[derive(Debug, Default)]
 pub struct EndpointCounters {
     /// Taken from the sender.
@@ -90,31 +91,15 @@ impl EndpointCounters {
     }
 }
 
-/// What happened to messages that never got as far as an endpoint, or that came in.
+/// Sends that were refused because nothing in the table said where to.
 #[derive(Debug, Default)]
 pub struct RouterCounters {
-    /// Refused: no entry for type and subscription.
+    /// No entry for type and subscription.
     pub no_entry: Counter,
-    /// Refused: the entry has no endpoint left.
+    /// The entry has no endpoint left.
     pub empty_entry: Counter,
-    /// Refused: nobody owns the managed element.
+    /// Nobody owns the managed element.
     pub unknown_meid: Counter,
-    /// Came in whole.
-    pub received: Counter,
-    /// Given to the application.
-    pub delivered: Counter,
-    /// Came in and was malformed.
-    pub malformed: Counter,
-    /// Came in and was longer than is taken.
-    pub too_long: Counter,
-    /// Answers whose caller waited no longer.
-    pub late_replies: Counter,
-    /// Came in and found the queue full.
-    pub queue_full: Counter,
-    /// Was queued, and the context was closed.
-    pub unread: Counter,
-    /// Connections that were closed because nothing told where the next message begins.
-    pub lost_streams: Counter,
 }
 
 impl RouterCounters {
@@ -126,5 +111,73 @@ impl RouterCounters {
             crate::NoRoute::EmptyEntry => &self.empty_entry,
             crate::NoRoute::UnknownMeid => &self.unknown_meid,
         }
+    }
+
+    /// All refusals together.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        let kinds = [&self.no_entry, &self.empty_entry, &self.unknown_meid];
+        kinds.into_iter().map(Counter::get).sum()
+    }
+}
+
+/// Why something that came in was not given to the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "each has its counter")]
+pub enum LossKind {
+    /// A message whose lengths contradict each other.
+    Malformed,
+    /// A message that is longer than is taken.
+    TooLong,
+    /// An answer whose caller waited no longer.
+    LateReply,
+    /// A message that found the queue full while a caller waited for what came behind it.
+    QueueFull,
+    /// A message for which the system had no memory.
+    NoMemory,
+    /// A connection that was closed because nothing told where its next message begins.
+    LostStream,
+    /// A connection that was closed because the parts of messages took too much room.
+    Crowded,
+    /// A message that nobody had asked for when the context was closed.
+    Unread,
+}
+
+impl LossKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Malformed,
+        Self::TooLong,
+        Self::LateReply,
+        Self::QueueFull,
+        Self::NoMemory,
+        Self::LostStream,
+        Self::Crowded,
+        Self::Unread,
+    ];
+}
+
+/// What came in, and what became of it.
+#[derive(Debug, Default)]
+pub struct ArrivalCounters {
+    /// Messages for the application, replies among them.
+    pub taken: Counter,
+    lost: [Counter; LossKind::ALL.len()],
+}
+
+impl ArrivalCounters {
+    /// The counter of one kind of loss.
+    #[must_use]
+    pub fn lost(&self, kind: LossKind) -> &Counter {
+        &self.lost[kind as usize]
+    }
+
+    /// All that were lost while the context was open. (What was unread then had been taken.)
+    #[must_use]
+    pub fn all_lost(&self) -> u64 {
+        let open = LossKind::ALL
+            .into_iter()
+            .filter(|kind| *kind != LossKind::Unread);
+        open.map(|kind| self.lost(kind).get()).sum()
     }
 }

@@ -57,7 +57,9 @@ mod slots;
 mod source;
 mod table;
 
-pub use counters::{Counter, DropKind, EndpointCounters, RouterCounters};
+pub use counters::{
+    ArrivalCounters, Counter, DropKind, EndpointCounters, LossKind, RouterCounters,
+};
 pub use endpoints::{Endpoint, EndpointId, Endpoints, TooManyEndpoints};
 pub use identity::{Identity, SourceTooLong};
 pub use report::{Fault, Level, Report};

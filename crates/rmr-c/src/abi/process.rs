@@ -103,11 +103,3 @@ pub unsafe extern "C" fn rmr_reset_rx_debug_count(vctx: *mut c_void) -> c_int {
         0
     })
 }
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rmr_tx_dropped(vctx: *mut c_void) -> u64 {
-    boundary(0, || {
-        // SAFETY: as the header says.
-        unsafe { context(vctx) }.map_or(0, Context::dropped)
-    })
-}
