@@ -51,7 +51,7 @@ pub struct Readiness {
     pub writable: bool,
 }
 
-/// A set of descriptors to wait for, level triggered.
+/// A set of descriptors to wait for, level triggered but for [bells](Self::add_bell).
 pub struct Epoll {
     fd: OwnedFd,
     events: Box<[libc::epoll_event; EVENTS_A_TURN]>,
@@ -79,7 +79,17 @@ impl Epoll {
     /// # Errors
     /// What the kernel says.
     pub fn add(&self, fd: BorrowedFd<'_>, token: Token, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, fd, token, interest)
+        self.control(libc::EPOLL_CTL_ADD, fd, token, interest.bits())
+    }
+
+    /// Adds a [`TimerFd`](crate::TimerFd) or a [`WakeFd`](crate::WakeFd) that is reported once each
+    /// time it goes off: it need not be cleared, which spares a system call.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn add_bell(&self, fd: BorrowedFd<'_>, token: Token) -> io::Result<()> {
+        let edge = (libc::EPOLLIN | libc::EPOLLET) as u32;
+        self.control(libc::EPOLL_CTL_ADD, fd, token, edge)
     }
 
     /// Changes what to be told of a descriptor.
@@ -87,7 +97,7 @@ impl Epoll {
     /// # Errors
     /// What the kernel says.
     pub fn change(&self, fd: BorrowedFd<'_>, token: Token, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
+        self.control(libc::EPOLL_CTL_MOD, fd, token, interest.bits())
     }
 
     /// Takes a descriptor out.
@@ -95,7 +105,7 @@ impl Epoll {
     /// # Errors
     /// What the kernel says.
     pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_DEL, fd, Token(0), Interest::Neither)
+        self.control(libc::EPOLL_CTL_DEL, fd, Token(0), 0)
     }
 
     fn control(
@@ -103,10 +113,10 @@ impl Epoll {
         what: libc::c_int,
         fd: BorrowedFd<'_>,
         token: Token,
-        interest: Interest,
+        events: u32,
     ) -> io::Result<()> {
         let mut event = libc::epoll_event {
-            events: interest.bits(),
+            events,
             u64: token.0,
         };
         // SAFETY: both descriptors are open and `event` outlives the call, which only reads it.
@@ -168,7 +178,7 @@ impl std::fmt::Debug for Epoll {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::WakeFd;
+    use crate::{TimerFd, WakeFd};
     use std::os::fd::AsFd;
     use std::time::Instant;
 
@@ -189,6 +199,30 @@ mod tests {
         assert!(epoll.readiness(1).is_none());
 
         wake.clear();
+        assert_eq!(epoll.wait(Some(Duration::ZERO)).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_bell_is_heard_each_time_and_needs_no_clearing() {
+        let mut epoll = Epoll::new().unwrap();
+        let (wake, timer) = (WakeFd::new().unwrap(), TimerFd::new().unwrap());
+        epoll.add_bell(wake.as_fd(), Token(1)).unwrap();
+        epoll.add_bell(timer.as_fd(), Token(2)).unwrap();
+        for _ in 0..3 {
+            wake.wake();
+            wake.wake();
+            assert_eq!(epoll.wait(Some(Duration::from_secs(5))).unwrap(), 1);
+            assert_eq!(epoll.readiness(0).unwrap().token, Token(1));
+            assert_eq!(epoll.wait(Some(Duration::ZERO)).unwrap(), 0);
+            timer.set(Duration::from_micros(50)).unwrap();
+            assert_eq!(epoll.wait(Some(Duration::from_secs(5))).unwrap(), 1);
+            assert_eq!(epoll.readiness(0).unwrap().token, Token(2));
+            assert_eq!(epoll.wait(Some(Duration::ZERO)).unwrap(), 0);
+        }
+        // One that went off before it is set again is not told of.
+        timer.set(Duration::from_nanos(1)).unwrap();
+        while epoll.wait(Some(Duration::from_secs(5))).unwrap() == 0 {}
+        timer.set(Duration::from_secs(3600)).unwrap();
         assert_eq!(epoll.wait(Some(Duration::ZERO)).unwrap(), 0);
     }
 }

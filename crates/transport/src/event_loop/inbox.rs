@@ -196,6 +196,11 @@ impl Shared {
         self.wake_if_asleep(inbox);
     }
 
+    /// What wanted the loop not to wait has been seen to.
+    pub(crate) fn heed_interrupt(&self) {
+        self.lock().interrupted = false;
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
     }

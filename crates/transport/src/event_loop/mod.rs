@@ -129,14 +129,11 @@ impl EventLoop {
         // started and ends.
         epoll.wait(Some(Duration::ZERO))?;
         let shared = Arc::new(Shared::new()?);
-        epoll.add(
-            shared.wake_fd().as_fd(),
-            Token(u64::from(source::WAKE) << 56),
-            Interest::Read,
-        )?;
+        let token = Token(u64::from(source::WAKE) << 56);
+        epoll.add_bell(shared.wake_fd().as_fd(), token)?;
         let timer = TimerFd::new()?;
         let token = Token(u64::from(source::TIMER) << 56);
-        epoll.add(timer.as_fd(), token, Interest::Read)?;
+        epoll.add_bell(timer.as_fd(), token)?;
         let now = clock();
         Ok(Self {
             epoll,
@@ -248,18 +245,24 @@ impl EventLoop {
                 self.wake_by_ref();
             }
             fn wake_by_ref(self: &Arc<Self>) {
-                self.1.store(true, Ordering::Release);
-                self.0.interrupt();
+                // Who set it first interrupts.
+                if !self.1.swap(true, Ordering::AcqRel) {
+                    self.0.interrupt();
+                }
             }
         }
         let flag = Arc::new(Flag(Arc::clone(&self.shared), AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&flag));
         let mut future = pin!(future);
         loop {
-            if flag.1.swap(false, Ordering::AcqRel)
-                && let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker))
-            {
-                return Ok(output);
+            if flag.1.swap(false, Ordering::AcqRel) {
+                // The wake that is heeded now must not end the next wait as well. One that comes from
+                // here on sets the flag again, which is looked at below.
+                self.shared.heed_interrupt();
+                let mut cx = Context::from_waker(&waker);
+                if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+                    return Ok(output);
+                }
             }
             let timeout = flag.1.load(Ordering::Acquire).then_some(Duration::ZERO);
             if !self.run_once(timeout)? {
@@ -351,11 +354,9 @@ impl EventLoop {
 
     fn do_readiness(&mut self, readiness: Readiness) {
         match (readiness.token.0 >> 56) as u8 {
-            source::WAKE => self.shared.wake_fd().clear(),
-            source::TIMER => {
-                self.timer.clear();
-                self.armed = None;
-            }
+            // A bell: that the wait has ended is all.
+            source::WAKE => {}
+            source::TIMER => self.armed = None,
             source::LISTENER => {
                 let listener = (readiness.token.0 & 0xffff_ffff) as usize;
                 self.accept(listener);
