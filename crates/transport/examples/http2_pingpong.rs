@@ -4,11 +4,6 @@
 //!
 //! `cargo run --release -p corewire-transport --example http2_pingpong [rest|grpc [CALLS [IN_FLIGHT]]]`
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a measurement: this program is its own driver"
-)]
-
 use bytes::BytesMut;
 use corewire_message::{Body, CallKind, Headers, Operation, Request, Response};
 use corewire_transport::http2::{Config, Connection, Flavour};

@@ -40,11 +40,17 @@ impl<'a> Field<'a> {
     }
 
     /// The same, kept out of compression tables here and on the way (RFC 7541, 7.1.3): for
-    /// secrets.
+    /// secrets, and for values that do not come again, which would only push others out.
     #[must_use]
-    pub const fn sensitive(mut self) -> Self {
+    pub const fn unindexed(mut self) -> Self {
         self.raw.flags |= ffi::NGHTTP2_NV_FLAG_NO_INDEX as u8;
         self
+    }
+
+    /// Whether it is kept out of compression tables.
+    #[must_use]
+    pub const fn is_unindexed(&self) -> bool {
+        self.raw.flags & ffi::NGHTTP2_NV_FLAG_NO_INDEX as u8 != 0
     }
 
     const fn with_flags<'b>(

@@ -116,7 +116,8 @@ impl Connection {
         let mut list = FieldList::new();
         list.push(Field::fixed(":status", "200"));
         list.push(Field::fixed("content-type", media_type));
-        head::push_headers(&mut list, headers, &self.scratch.binary, flavour, true);
+        let (binary, varying) = (&self.scratch.binary, &mut self.varying);
+        head::push_headers(&mut list, headers, binary, varying, flavour, true);
         // It fails only when the stream is gone: its close is told.
         let _gone = self.session.answer(stream, list.as_slice(), true);
     }
@@ -162,7 +163,8 @@ impl Connection {
         if !status.message().is_empty() {
             list.push(Field::named(message_name, &self.scratch.message));
         }
-        head::push_headers(&mut list, headers, &self.scratch.binary, flavour, false);
+        let (binary, varying) = (&self.scratch.binary, &mut self.varying);
+        head::push_headers(&mut list, headers, binary, varying, flavour, false);
         let fields = list.as_slice().iter().map(Field::parts);
         // Lengths were checked when the headers were: see `carriable`.
         let _checked = self.session.finish_with_trailers(stream, fields);
@@ -188,6 +190,7 @@ impl Connection {
             &mut list,
             &response.headers,
             &self.scratch.binary,
+            &mut self.varying,
             Flavour::Grpc,
             false,
         );
@@ -206,6 +209,7 @@ impl Connection {
             &mut list,
             leading,
             &self.scratch.binary,
+            &mut self.varying,
             Flavour::Grpc,
             false,
         );
@@ -262,6 +266,7 @@ impl Connection {
             &mut list,
             &headers,
             &self.scratch.binary,
+            &mut self.varying,
             Flavour::Rest,
             false,
         );

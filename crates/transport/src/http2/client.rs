@@ -163,7 +163,8 @@ impl Connection {
                 list.push(Field::fixed("te", "trailers"));
                 if let Some(span) = span {
                     let length = grpc::write_timeout(span, &mut timeout);
-                    list.push(Field::named("grpc-timeout", &timeout[..length]));
+                    let timeout = Field::named("grpc-timeout", &timeout[..length]);
+                    list.push(self.varying.mark(timeout));
                 }
             }
             (Flavour::Rest, _) => {
@@ -175,7 +176,8 @@ impl Connection {
                 }
                 if let Some(span) = span {
                     millis = deadline::max_rsp_time(span);
-                    list.push(Field::named(deadline::MAX_RSP_TIME, millis.as_bytes()));
+                    let time = Field::named(deadline::MAX_RSP_TIME, millis.as_bytes());
+                    list.push(self.varying.mark(time));
                 }
                 if kind == CallKind::Unary && request.body.len() >= head::TELL_LENGTH_FROM {
                     length = decimal::write(request.body.len() as u64);
@@ -194,6 +196,7 @@ impl Connection {
             &mut list,
             &request.headers,
             &self.scratch.binary,
+            &mut self.varying,
             flavour,
             skip_type,
         );

@@ -6,6 +6,7 @@ use super::config::{Config, Flavour};
 use super::fields::BinaryValues;
 use super::keep_alive::KeepAlive;
 use super::operations::Operations;
+use super::varying::Varying;
 use corewire_message::Body;
 use corewire_sys::nghttp2::{self, ErrorCode, Event, INLINE_PIECE, Session, Sink, StreamMap};
 use corewire_wire::{CallId, Deadlines, Fault, KindOf, Outbox, Output, grpc};
@@ -30,6 +31,7 @@ pub struct Connection {
     pub(super) operations: Operations,
     pub(super) arena: Arena,
     pub(super) scratch: Scratch,
+    pub(super) varying: Varying,
     pub(super) keep_alive: KeepAlive,
     /// What the session wrote while octets were being received; goes out first.
     pub(super) carried: Outbox,
@@ -141,6 +143,7 @@ impl Connection {
             operations: Operations::new(),
             arena: Arena::default(),
             scratch: Scratch::default(),
+            varying: Varying::default(),
             keep_alive: KeepAlive::new(config.keep_alive_interval, config.keep_alive_timeout, now),
             carried: Outbox::new(),
             drain: Drain::No,

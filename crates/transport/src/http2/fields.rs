@@ -55,8 +55,8 @@ impl BinaryValues {
     pub(super) fn encode(&mut self, headers: &Headers) {
         self.text.clear();
         self.ends.clear();
-        for (name, value) in headers.iter() {
-            if grpc::is_binary(name.as_bytes()) {
+        for (name, value) in headers.entries() {
+            if grpc::is_binary(name) {
                 grpc::write_binary(value, &mut self.text);
                 self.ends.push(self.text.len());
             }

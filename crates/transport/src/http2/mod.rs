@@ -28,6 +28,7 @@ mod server;
 mod sink;
 #[cfg(test)]
 mod tests;
+mod varying;
 
 pub use config::{Config, Flavour};
 pub use connection::Connection;
