@@ -47,6 +47,7 @@ mod link;
 mod log;
 mod memories;
 mod message;
+mod names;
 mod native;
 mod nng;
 mod outgoing;

@@ -7,6 +7,7 @@ use crate::flush::{Advice, FlushPolicy, Pace};
 use crate::log::say;
 use crate::memories;
 use crate::message::Message;
+use crate::names;
 use crate::native::outgoing::NativeSender;
 use crate::native::record;
 use crate::nng::NngSender;
@@ -19,7 +20,6 @@ use corewire_wire::rmr::record::MAX_TRACE;
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use std::cell::Cell;
 use std::io::{self, IoSlice};
-use std::net::ToSocketAddrs;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -676,7 +676,7 @@ fn wait_for_peer(out: &Out, until: Instant) {
 fn dial(name: &str, wait: Duration, quick_ack: bool, memory: bool) -> io::Result<Socket> {
     let deadline = Instant::now() + wait;
     let mut result = Err(io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
-    let addresses = name.to_socket_addrs().map_err(|error| {
+    let addresses = names::addresses(name, wait).map_err(|error| {
         // As silent as a host that does not answer, and asking may have taken as long.
         io::Error::new(io::ErrorKind::HostUnreachable, error)
     })?;

@@ -50,6 +50,17 @@ fn compile_and_run(source: &str, flags: &[&str], library: &str) {
 }
 
 fn compile_and_run_over(transport: &str, source: &str, flags: &[&str], library: &str) {
+    compile_and_run_by(&[], transport, source, flags, library);
+}
+
+/// The same, started by `wrapper`, a command that ends in one.
+fn compile_and_run_by(
+    wrapper: &[&str],
+    transport: &str,
+    source: &str,
+    flags: &[&str],
+    library: &str,
+) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
@@ -71,6 +82,7 @@ fn compile_and_run_over(transport: &str, source: &str, flags: &[&str], library: 
     // Bounded: a program that hangs fails the test.
     let ran = Command::new("timeout")
         .arg("120")
+        .args(wrapper)
         .arg(&program)
         .arg(folder.path())
         .env("LD_LIBRARY_PATH", INSTALLED.path())
@@ -172,6 +184,38 @@ fn nng_carries_calls() {
         compile_and_run_over("nng", "calls.c", &[], SHARED);
     } else {
         eprintln!("not run: libnng.so.1 is not installed");
+    }
+}
+
+/// A network of its own, and a name server that nobody else has.
+const ALONE: [&str; 9] = [
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "--net",
+    "sh",
+    "-c",
+    "ip link set lo up && echo nameserver 127.0.0.1 >\"$RESOLV\" && \
+     mount --bind \"$RESOLV\" /etc/resolv.conf && exec \"$@\"",
+    "sh",
+];
+
+#[test]
+fn a_name_server_that_never_answers() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let resolv = format!("RESOLV={}", file.path().display());
+    let wrapper = [&["env", &*resolv][..], &ALONE].concat();
+    let usable = Command::new(wrapper[0])
+        .args(&wrapper[1..])
+        .arg("true")
+        .output()
+        .unwrap();
+    if usable.status.success() {
+        compile_and_run_by(&wrapper, "si95", "names.c", &[], SHARED);
+    } else {
+        let why = String::from_utf8_lossy(&usable.stderr);
+        eprintln!("not run: no namespaces of one's own here: {why}");
     }
 }
 
