@@ -210,6 +210,7 @@ impl Context {
                     say!(Error, "a message is dropped: {fault}");
                 }
             });
+            self.inbox.remind();
             if let Err(error) = received {
                 say!(Critical, "receiving by NNG failed: {error}");
                 return;

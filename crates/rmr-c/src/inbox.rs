@@ -11,12 +11,13 @@ use crate::link::Link;
 use crate::log::say;
 use crate::message::Message;
 use crate::pool::{self, Pool};
+use crate::readable::Readable;
 use crate::surroundings::Surroundings;
 use corewire_rmr::{ArrivalCounters, LossKind};
-use corewire_sys::{Listener, Socket, WakeFd};
+use corewire_sys::{Listener, Socket};
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -27,6 +28,9 @@ use std::time::{Duration, Instant};
 const MOST_QUEUED: usize = 4096;
 /// How long a thread of ours that cannot go on sleeps at most.
 const NAP: Duration = Duration::from_millis(100);
+/// A program that reads the descriptor and misses a message is told of it after this, for the first
+/// time; then it is known.
+const REMINDER: Duration = Duration::from_millis(5);
 /// Callers that can wait at the same time: the numbers that a call's octet can hold.
 const CALLERS: usize = 256;
 
@@ -41,7 +45,7 @@ pub(crate) struct Inbox {
     around: Arc<Surroundings>,
     /// The way back over connections that peers made, by number.
     back: Mutex<HashMap<i32, Weak<Link>>>,
-    readable: OnceLock<WakeFd>,
+    readable: OnceLock<Readable>,
     counts: ArrivalCounters,
     /// What is not told any more: until then, the counts had been reset.
     forgotten: Mutex<(u64, u64)>,
@@ -55,6 +59,8 @@ struct State {
     waiting_calls: usize,
     /// A thread of ours drives for good.
     served: bool,
+    /// The program reads the descriptor by itself.
+    is_read: bool,
     closed: bool,
     /// How many messages had been taken when connections were looked after last.
     tended_at: u64,
@@ -111,6 +117,7 @@ impl Inbox {
         Self {
             state: Mutex::new(State {
                 served: driver.is_none(),
+                is_read: false,
                 driver,
                 queue: VecDeque::new(),
                 receivers: 0,
@@ -366,8 +373,13 @@ impl Inbox {
                 Stopped::Dry => {}
             }
             // Somebody else may have been served meanwhile, or be about to drive.
+            let mut wait = deadline.left();
             {
-                let state = self.state();
+                let mut state = self.state();
+                if matches!(role, Role::Server) && state.served && !state.queue.is_empty() {
+                    self.remind_of(&mut state);
+                    wait = Some(wait.map_or(REMINDER, |wait| wait.min(REMINDER)));
+                }
                 let other = !matches!(role, Role::Server) && state.served;
                 let queued = matches!(role, Role::Receiver(_)) && !state.queue.is_empty();
                 if state.closed || other || queued {
@@ -383,7 +395,7 @@ impl Inbox {
                 _ => driver.doze(&mut ended),
             };
             let waited = match waited {
-                Ok(false) => driver.wait(deadline.left(), &mut ended),
+                Ok(false) => driver.wait(wait, &mut ended),
                 Ok(true) => Ok(()),
                 Err(error) => Err(error),
             };
@@ -521,15 +533,19 @@ impl Inbox {
         if state.queue.len() == 1
             && let Some(readable) = self.readable.get()
         {
-            readable.wake();
+            readable.fill(state.is_read);
         }
     }
 
     fn popped(&self, state: &mut State) {
-        if state.queue.is_empty()
-            && let Some(readable) = self.readable.get()
+        if let Some(readable) = self.readable.get()
+            && (state.queue.is_empty() || state.is_read)
         {
-            readable.clear();
+            // It was filled when the first of these messages came.
+            state.is_read |= !readable.empty();
+            if !state.queue.is_empty() {
+                readable.fill(true);
+            }
         }
         // Who drives for others stopped when the queue was full.
         if state.queue.len() + 1 == MOST_QUEUED {
@@ -557,26 +573,42 @@ impl Inbox {
     /// A descriptor that is readable while a message is queued. From now on `serve` must run.
     pub(crate) fn readable(&self) -> io::Result<(RawFd, bool)> {
         if let Some(readable) = self.readable.get() {
-            return Ok((readable.as_fd().as_raw_fd(), false));
+            return Ok((readable.number(), false));
         }
-        let fresh = WakeFd::new()?;
+        let fresh = Readable::new()?;
         let mut state = self.state();
         let first = !state.served;
         let readable = self.readable.get_or_init(|| fresh);
         state.served = true;
         if !state.queue.is_empty() {
-            readable.wake();
+            readable.fill(false);
         }
         drop(state);
         // Whoever drives now is to step back.
         self.around.wake.wake();
-        Ok((readable.as_fd().as_raw_fd(), first))
+        Ok((readable.number(), first))
+    }
+
+    /// Looks after the descriptor: a program may have read it, and wait for what is there.
+    pub(crate) fn remind(&self) {
+        self.remind_of(&mut self.state());
+    }
+
+    fn remind_of(&self, state: &mut State) {
+        if let Some(readable) = self.readable.get()
+            && !state.queue.is_empty()
+            && !readable.is_full()
+        {
+            state.is_read = true;
+            readable.fill(true);
+        }
     }
 
     /// Drives until the inbox is closed: the body of the thread behind `readable`.
     pub(crate) fn serve(&self, pool: &Pool) {
         let mut state = self.state();
         while !state.closed {
+            self.remind_of(&mut state);
             let has_room = state.queue.len() < MOST_QUEUED || state.waiting_calls > 0;
             if state.driver.is_some() && has_room {
                 (state, _) = self.drive(state, pool, Role::Server, Deadline::NEVER);

@@ -52,6 +52,7 @@ mod native;
 mod nng;
 mod outgoing;
 mod pool;
+mod readable;
 mod send;
 mod state;
 mod surroundings;

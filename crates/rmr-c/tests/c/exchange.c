@@ -202,6 +202,38 @@ static void descriptor(void *a, void *c) {
     rmr_free_msg(out);
 }
 
+/* A program that reads the descriptor as well, once a message, before or after or both, or until
+ * nothing is in it, is told of every message all the same. */
+static void descriptor_that_is_read(void *a, void *c) {
+    enum { BEFORE = 1, AFTER = 2, DRAIN = 4, MANY = 60 };
+    struct pollfd ready = {.fd = rmr_get_rcvfd(c), .events = POLLIN};
+    const int habits[] = {BEFORE, AFTER, BEFORE | AFTER, DRAIN, DRAIN | AFTER, 0};
+    rmr_mbuf_t *out = rmr_alloc_msg(a, 0);
+    rmr_mbuf_t *in = NULL;
+    for (unsigned habit = 0; habit < sizeof habits / sizeof habits[0]; habit++) {
+        for (int i = 0; i < MANY; i++) {
+            out = sent(a, filled(out, 15, "told"));
+        }
+        for (int i = 0; i < MANY; i++) {
+            uint64_t count;
+            CHECK(poll(&ready, 1, SOON) == 1);
+            if (habits[habit] & BEFORE) {
+                CHECK(read(ready.fd, &count, sizeof count) == sizeof count && count == 1);
+            }
+            while (habits[habit] & DRAIN && read(ready.fd, &count, sizeof count) > 0) {
+            }
+            in = received(c, in, "told");
+            if (habits[habit] & AFTER) {
+                (void)!read(ready.fd, &count, sizeof count);
+            }
+        }
+        CHECK(rmr_torcv_msg(c, in, 0)->state == RMR_ERR_TIMEOUT);
+        CHECK(poll(&ready, 1, 0) == 0);
+    }
+    rmr_free_msg(in);
+    rmr_free_msg(out);
+}
+
 /* What was accepted is written when a context closes, also what was only gathered. */
 static void closing(void *a, void *b, const char *folder) {
     enum { MANY = 1000 };
@@ -282,6 +314,7 @@ int main(int count, char **arguments) {
     others_are_kept(a, b);
     pressure(a, b);
     descriptor(a, c);
+    descriptor_that_is_read(a, c);
     closing(a, b, folder);
     set_routes(folder, "newrt|start\nnewrt|end\n");
     coming_back(b, c, strchr(c_name, ':') + 1);
