@@ -124,6 +124,14 @@ impl Framing {
         matches!(self, Self::Native(_))
     }
 
+    /// Octets that a protocol keeps by itself of what is there in part, or was announced.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            Self::Native(native) => native.held(),
+            Self::Unknown { .. } | Self::Si95(_) => 0,
+        }
+    }
+
     /// Octets were read; those that a protocol keeps by itself are taken out of the buffer.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use crate::arrival::{Arrival, Incoming};
 use crate::control;
+use crate::driver::Limits;
 use crate::inbox::Inbox;
 use crate::interfaces;
 use crate::link::{Carriage, Link, Patience};
@@ -147,11 +148,14 @@ impl Context {
             })?;
             (Inbox::served(Arc::clone(&around)), Some(receiver))
         } else {
-            let most_octets = settings.max_message;
+            let limits = Limits {
+                message: settings.max_message,
+                partial: settings.max_partial,
+            };
             let memory = (settings.transport == Transport::Shm)
                 .then(|| offer_memory(SocketAddr::new(bind, port)))
                 .flatten();
-            let inbox = Inbox::new(listener, memory, Arc::clone(&around), most_octets, stamps)?;
+            let inbox = Inbox::new(listener, memory, Arc::clone(&around), limits, stamps)?;
             (inbox, None)
         };
         let context = Self {

@@ -4,6 +4,12 @@
 //! it is there in part. Nothing is read from a connection before what came earlier is taken, so a
 //! peer that is not listened to is held back by its own socket.
 
+mod room;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use room::Limits;
+
 use crate::arrival::{self, Arrival, Framing, Step};
 use crate::link::Link;
 use crate::log::say;
@@ -86,7 +92,11 @@ pub(crate) struct Driver {
     current: Option<Current>,
     spare: Option<BytesMut>,
     next_number: i32,
-    most_octets: usize,
+    limits: Limits,
+    /// Octets of messages that are there in part, all connections together.
+    held: usize,
+    /// Counts reads: which connection was silent longest.
+    reads: u64,
     stamps: bool,
     /// The last wait was short.
     rushed: bool,
@@ -100,6 +110,10 @@ struct Connection {
     framing: Framing,
     /// What has come of a message.
     kept: Option<BytesMut>,
+    /// Octets that it takes for that.
+    held: usize,
+    /// The number of its last read.
+    heard: u64,
     queued: bool,
     number: i32,
     accepted: bool,
@@ -121,7 +135,7 @@ impl Driver {
         listener: Listener,
         memory_listener: Option<Listener>,
         around: Arc<Surroundings>,
-        most_octets: usize,
+        limits: Limits,
         stamps: bool,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
@@ -143,7 +157,9 @@ impl Driver {
             current: None,
             spare: None,
             next_number: 0,
-            most_octets,
+            limits: limits.usable(),
+            held: 0,
+            reads: 0,
             stamps,
             rushed: false,
             untold: Vec::new(),
@@ -428,8 +444,10 @@ impl Driver {
         self.connections[index] = Some(Connection {
             socket,
             link,
-            framing: Framing::new(self.most_octets),
+            framing: Framing::new(self.limits.message),
             kept: None,
+            held: 0,
+            heard: 0,
             queued: false,
             number,
             accepted,
@@ -538,7 +556,8 @@ impl Driver {
         }
         if current.dry || current.reads >= FAIR {
             let again = !current.dry;
-            return self.leave(again);
+            self.leave(again);
+            return self.make_room(observer);
         }
         let Some(connection) = self.connections[current.index].as_mut() else {
             return;
@@ -552,6 +571,8 @@ impl Driver {
             Ok(0) => self.close_current(observer),
             Ok(count) => {
                 current.reads += 1;
+                self.reads += 1;
+                connection.heard = self.reads;
                 current.dry = count < room;
                 if self.stamps {
                     current.stamp = monotonic_nanos();
@@ -587,6 +608,7 @@ impl Driver {
                 connection.kept = Some(BytesMut::from(&current.buffer[..]));
             }
         }
+        self.account(current.index);
         self.keep_spare(current.buffer);
         if again {
             self.enqueue(current.index);
@@ -594,20 +616,24 @@ impl Driver {
     }
 
     fn close_current(&mut self, observer: &mut impl Observer) {
-        let Some(current) = self.current.take() else {
-            return;
-        };
-        self.keep_spare(current.buffer);
-        if let Some(connection) = self.connections[current.index].take() {
+        if let Some(current) = self.current.take() {
+            self.keep_spare(current.buffer);
+            self.close_one(current.index, observer);
+        }
+    }
+
+    fn close_one(&mut self, index: usize, observer: &mut impl Observer) {
+        if let Some(connection) = self.connections[index].take() {
+            self.held -= connection.held;
             // It leaves the set before its number is used again.
             let _ = self.epoll.remove(connection.socket.as_fd());
             connection.socket.shutdown();
-            self.memories.remove(current.index);
+            self.memories.remove(index);
             if connection.accepted {
                 observer.departed(connection.number);
             }
             observer.ended(&connection.link, &connection.socket);
-            self.free.push(current.index);
+            self.free.push(index);
             // Its descriptor, perhaps, is what accepting wanted.
             drop(connection);
             self.listen_again();
@@ -651,6 +677,7 @@ impl Driver {
         self.ready.clear();
         self.current = None;
         self.spare = None;
+        self.held = 0;
     }
 }
 

@@ -6,7 +6,7 @@
 //! only tell of messages that are there as a whole.
 
 use crate::arrival::Arrival;
-use crate::driver::{Driver, Observer, Stopped, Verdict};
+use crate::driver::{Driver, Limits, Observer, Stopped, Verdict};
 use crate::link::Link;
 use crate::log::say;
 use crate::message::Message;
@@ -95,14 +95,14 @@ impl Inbox {
         listener: Listener,
         memory_listener: Option<Listener>,
         around: Arc<Surroundings>,
-        most_octets: usize,
+        limits: Limits,
         stamps: bool,
     ) -> io::Result<Self> {
         let driver = Driver::new(
             listener,
             memory_listener,
             Arc::clone(&around),
-            most_octets,
+            limits,
             stamps,
         )?;
         Ok(Self::with(around, Some(Box::new(driver))))

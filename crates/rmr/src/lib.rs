@@ -64,7 +64,7 @@ pub use endpoints::{Endpoint, EndpointId, Endpoints, TooManyEndpoints};
 pub use identity::{Identity, SourceTooLong};
 pub use report::{Fault, Level, Report};
 pub use router::{Router, TableGuard};
-pub use settings::{Bind, SettingFault, Settings, TableOrigin, Transport};
+pub use settings::{Bind, DEFAULT_MAX_PARTIAL, SettingFault, Settings, TableOrigin, Transport};
 pub use slots::Slots;
 pub use source::{
     Action, MAX_TABLE_OCTETS, Reply, SEED_PERIOD, SEED_PERIOD_UNTIL_READY, STASH_PERIOD,

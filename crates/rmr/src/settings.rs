@@ -45,7 +45,13 @@ pub struct Settings {
     pub transport: Transport,
     /// `COREWIRE_RMR_MAX_MESSAGE`: octets of the longest message that is received.
     pub max_message: usize,
+    /// `COREWIRE_RMR_MAX_PARTIAL`: octets of messages that have come in part, all connections
+    /// together. At least twice the longest message and 4 MiB are allowed.
+    pub max_partial: usize,
 }
+
+/// [`Settings::max_partial`] where nothing is said.
+pub const DEFAULT_MAX_PARTIAL: usize = 256 << 20;
 
 /// Where tables come from after the seed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +128,7 @@ impl Default for Settings {
             alarm_manager: None,
             transport: Transport::Si95,
             max_message: DEFAULT_MAX_MESSAGE,
+            max_partial: DEFAULT_MAX_PARTIAL,
         }
     }
 }
@@ -159,6 +166,9 @@ impl Settings {
             max_message: reader
                 .number("COREWIRE_RMR_MAX_MESSAGE", 1024, i64::from(i32::MAX))
                 .map_or(default.max_message, |octets| octets.unsigned_abs() as usize),
+            max_partial: reader
+                .number("COREWIRE_RMR_MAX_PARTIAL", 1024, i64::MAX)
+                .map_or(default.max_partial, |octets| octets.unsigned_abs() as usize),
         };
         (settings, reader.faults)
     }

@@ -145,6 +145,7 @@ void watch_actors(void);
     TEST(receive_descriptor) TEST(port_in_use) TEST(large_messages) TEST(large_from_threads) \
     TEST(order) TEST(slow_receiver) TEST(close_flushes) TEST(killed_receiver) TEST(dead_host) \
     TEST(mute_host) TEST(silent_peers) TEST(truncated_frames) TEST(lying_lengths) TEST(garbage) \
+    TEST(crowd) \
     TEST(live_table) TEST(bad_tables) TEST(incremental_tables) TEST(live_meids) \
     TEST(swapped_under_load)
 // clang-format on

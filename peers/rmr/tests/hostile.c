@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -196,6 +197,33 @@ void test_lying_lengths(void) {
     }
     expect_sound();
     for (unsigned i = 0; i < LENGTH(claimers); ++i) close(claimers[i]);
+}
+
+// A thousand peers, each of which announces a large message and sends a part of it.
+void test_crowd(void) {
+    enum { PEERS = 1000, PART = 1024 * 1024 };
+    struct rlimit files;
+    CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max;
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &files), 0);
+    CHECK(files.rlim_cur > 2 * PEERS);
+    start_victim();
+    static unsigned char part[PART];
+    struct frame frame = sound_frame();
+    const uint32_t claim = 48 * 1024 * 1024;
+    memcpy(frame.octets, &claim, sizeof claim);
+    put32(frame.octets + 4, claim);
+    put32(frame.octets + TRANSPORT + 4, claim - TRANSPORT - HEADER - 4);
+    memcpy(part, frame.octets, sizeof frame.octets);
+    static int peers[PEERS];
+    for (int i = 0; i < PEERS; ++i) {
+        peers[i] = connect_to(victim_port);
+        give(peers[i], part, sizeof part);
+        if (i % 250 == 249) expect_sound();
+    }
+    expect_sound();
+    for (int i = 0; i < PEERS; ++i) close(peers[i]);
+    expect_sound();
 }
 
 void test_garbage(void) {

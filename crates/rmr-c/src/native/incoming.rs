@@ -90,6 +90,12 @@ impl NativeReceiver {
         self.reader.advance(end);
     }
 
+    /// Octets of messages that are there in part; each counts with the whole length that it announced.
+    pub(crate) fn held(&self) -> usize {
+        let waiting: usize = self.batches.iter().map(Bytes::len).sum();
+        usize::try_from(self.core.held()).unwrap_or(0) + waiting
+    }
+
     /// Octets that are to come for the frame that has begun.
     pub(crate) fn wants(&self) -> usize {
         self.core.wants().max(1)

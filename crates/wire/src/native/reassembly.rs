@@ -9,6 +9,9 @@ use corewire_message::{Event, Request, Response};
 /// message can have.
 pub(super) const MIN_FRAGMENT: usize = 1024;
 
+/// Room that is made for a body before it has come.
+const MAX_ROOM_AT_ONCE: usize = 4 << 20;
+
 /// A message whose body came in part.
 #[derive(Debug)]
 pub(super) struct Partial {
@@ -40,8 +43,8 @@ impl Partial {
             return Err(fault::FRAGMENT_PAST_END);
         }
         // The whole length at once: it was charged whole, and a body that grows is copied again
-        // and again.
-        let mut body = BytesMut::with_capacity(total as usize);
+        // and again. But a long one gets room as it comes, not as it promises.
+        let mut body = BytesMut::with_capacity((total as usize).min(MAX_ROOM_AT_ONCE));
         body.extend_from_slice(first);
         Ok(Self { what, body, total })
     }

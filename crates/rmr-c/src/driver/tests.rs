@@ -1,0 +1,152 @@
+use super::*;
+use crate::native::OPERATION;
+use corewire_message::Event;
+use corewire_sys::Address;
+use corewire_wire::native::{Config, Connection as Native};
+use corewire_wire::rmr::si95::{TRANSPORT_OCTETS, write_transport};
+use corewire_wire::{Core, Outbox};
+use std::io::Write;
+use std::net::TcpStream;
+
+const LONGEST: usize = 1 << 20;
+const PARTIAL: usize = 8 << 20;
+
+#[derive(Default)]
+struct Told {
+    crowded: u32,
+    ended: u32,
+}
+
+impl Observer for Told {
+    fn ended(&mut self, _: &Arc<Link>, _: &Arc<Socket>) {
+        self.ended += 1;
+    }
+
+    fn refused(&mut self, kind: LossKind) {
+        assert_eq!(kind, LossKind::Crowded);
+        self.crowded += 1;
+    }
+
+    fn arrived(&mut self, _: i32, _: &Arc<Link>) {}
+
+    fn departed(&mut self, _: i32) {}
+}
+
+struct Bench {
+    driver: Driver,
+    at: std::net::SocketAddr,
+    told: Told,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let any = Address::Tcp("127.0.0.1:0".parse().unwrap());
+        let listener = Listener::bind(&any, false).unwrap();
+        let Address::Tcp(at) = listener.address().unwrap() else {
+            panic!("TCP was asked for");
+        };
+        let limits = Limits {
+            message: LONGEST,
+            partial: PARTIAL,
+        };
+        let around = Arc::new(Surroundings::new().unwrap());
+        Self {
+            driver: Driver::new(listener, None, around, limits, false).unwrap(),
+            at,
+            told: Told::default(),
+        }
+    }
+
+    /// A peer that sends `octets`, all of which are read here.
+    fn peer(&mut self, octets: &[u8]) -> TcpStream {
+        let mut peer = TcpStream::connect(self.at).unwrap();
+        peer.set_nonblocking(true).unwrap();
+        let mut at = 0;
+        while at < octets.len() {
+            match peer.write(&octets[at..]) {
+                Ok(count) => at += count,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+            self.drive();
+        }
+        self.drive();
+        peer
+    }
+
+    /// Drives until nothing comes for a moment; how many messages came.
+    fn drive(&mut self) -> usize {
+        let mut messages = 0;
+        for _ in 0..3 {
+            let wait = Some(Duration::from_millis(2));
+            self.driver.wait(wait, &mut self.told).unwrap();
+            let take = |_: Arrival<'_>| {
+                messages += 1;
+                Verdict::<()>::Next
+            };
+            self.driver.next(&mut self.told, take);
+        }
+        messages
+    }
+}
+
+/// The beginning of an SI95 message of the greatest length.
+fn half_a_frame() -> Vec<u8> {
+    let mut octets = vec![0; LONGEST / 2];
+    let transport: &mut [u8; TRANSPORT_OCTETS] = octets.first_chunk_mut().unwrap();
+    write_transport(transport, LONGEST as u32);
+    octets
+}
+
+/// The beginning of an event of the native protocol, of the greatest length.
+fn half_an_event() -> Vec<u8> {
+    let now = Instant::now();
+    let config = Config::with(|config| config.max_message = 2 * LONGEST as u32);
+    let mut native = Native::client(config, now);
+    let body = vec![0; LONGEST];
+    native.send_event(now, Event::new(OPERATION, body)).unwrap();
+    let mut outbox = Outbox::new();
+    let mut octets = Vec::new();
+    while native.poll_transmit(now, &mut outbox) || !outbox.is_empty() {
+        octets.extend_from_slice(outbox.first());
+        let count = outbox.first().len();
+        outbox.advance(count);
+    }
+    octets.truncate(LONGEST / 2);
+    octets
+}
+
+#[test]
+fn who_was_silent_longest_makes_room() {
+    for part in [half_a_frame(), half_an_event()] {
+        let mut bench = Bench::new();
+        let mut peers = Vec::new();
+        for _ in 0..40 {
+            peers.push(bench.peer(&part));
+            assert!(bench.driver.held <= PARTIAL, "{}", bench.driver.held);
+        }
+        let closed = bench.told.crowded;
+        assert!((20..40).contains(&closed), "{closed} were closed");
+        assert_eq!(bench.told.ended, closed);
+        // Those that came last are there; when they go, so does what they held.
+        drop(peers);
+        bench.drive();
+        assert_eq!((bench.told.ended, bench.driver.held), (40, 0));
+    }
+}
+
+#[test]
+fn a_message_of_the_greatest_length_gets_in() {
+    let mut bench = Bench::new();
+    bench.driver.limits = Limits {
+        message: LONGEST,
+        partial: 0,
+    }
+    .usable();
+    let mut octets = half_a_frame();
+    octets.resize(LONGEST, 0);
+    // Malformed, perhaps; but it was waited for.
+    let header = &mut octets[TRANSPORT_OCTETS..];
+    header[196..200].copy_from_slice(&280_u32.to_be_bytes());
+    let _peer = bench.peer(&octets);
+    assert_eq!((bench.told.crowded, bench.driver.held), (0, 0));
+}
