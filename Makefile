@@ -122,7 +122,7 @@ bench: build peers ## Measure the thesis's whole matrix, about a day; stopped, i
 	@scripts/open-report out/guti-full
 
 model: ## Try every order of the steps of the lock-free pieces (loom)
-	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys --lib loom
+	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys -p corewire-transport --lib loom
 	$(SUMMARY)
 
 fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)

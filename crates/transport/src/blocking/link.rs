@@ -1,7 +1,8 @@
 //! One connection that calling threads drive themselves.
 
 use super::patience::Waiting;
-use super::state::{Follower, Lead, State};
+use super::state::{Asleep, State};
+use super::turns::{Handle as _, Lead};
 use crate::ClientOptions;
 use crate::event_loop::{after, clock};
 use bytes::BytesMut;
@@ -10,7 +11,7 @@ use corewire_sys::Socket;
 use corewire_wire::{CallId, Core, Input, Outbox};
 use std::io::{self, IoSlice};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Pieces given to the kernel in one gathering write.
@@ -30,26 +31,70 @@ pub(super) struct Link {
 
 /// The state while its lock is held. Whoever lets go of it, be it because of an error, leaves
 /// nobody waiting in vain: a thread that waits is woken to read when nobody reads, and to write when
-/// the one that reads does not see that octets wait.
-pub(super) struct Locked<'a>(MutexGuard<'a, State>);
+/// the one that reads does not see that octets wait. Who panics ends the connection: what is left of
+/// it may be anything.
+pub(super) struct Locked<'a> {
+    link: &'a Link,
+    /// There until the drop.
+    state: Option<MutexGuard<'a, State>>,
+}
 
 impl Deref for Locked<'_> {
     type Target = State;
 
     fn deref(&self) -> &State {
-        &self.0
+        match &self.state {
+            Some(state) => state,
+            None => unreachable!("the lock is held until the drop"),
+        }
     }
 }
 
 impl DerefMut for Locked<'_> {
     fn deref_mut(&mut self) -> &mut State {
-        &mut self.0
+        match &mut self.state {
+            Some(state) => state,
+            None => unreachable!("the lock is held until the drop"),
+        }
     }
 }
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        self.0.hand_over();
+        let Some(mut state) = self.state.take() else {
+            return;
+        };
+        if std::thread::panicking() {
+            self.link.abandon(&mut state);
+        }
+        let waits = !state.outbox.is_empty();
+        state.turns.hand_over(waits);
+        let woken = state.turns.take_woken();
+        drop(state);
+        // Only now: they would run into the lock.
+        woken.iter().for_each(Asleep::wake);
+    }
+}
+
+/// This thread leads. If it dies meanwhile the others are told.
+struct Leading<'a>(Option<&'a Link>);
+
+impl<'a> Leading<'a> {
+    fn end(mut self, link: &'a Link) -> Locked<'a> {
+        self.0 = None;
+        let mut state = link.lock();
+        state.turns.end_to_lead();
+        state
+    }
+}
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        if let Some(link) = self.0 {
+            let mut state = link.lock();
+            state.turns.end_to_lead();
+            link.abandon(&mut state);
+        }
     }
 }
 
@@ -91,14 +136,17 @@ impl Link {
     }
 
     pub(super) fn lock(&self) -> Locked<'_> {
-        Locked(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        Locked {
+            link: self,
+            state: Some(self.state.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
     }
 
     /// Whether calls can be sent; looks at the socket when it was not used for `look_after`.
     pub(super) fn is_usable(&self, now: Instant, look_after: Duration) -> bool {
         let mut state = self.lock();
-        let idle =
-            state.lead == Lead::Nobody && now.saturating_duration_since(state.used) > look_after;
+        let idle = state.turns.lead() == Lead::Nobody
+            && now.saturating_duration_since(state.used) > look_after;
         if idle && state.dead.is_none() {
             self.socket.heed();
             let mut buffer = state.take_buffer();
@@ -113,7 +161,12 @@ impl Link {
     pub(super) fn call(&self, now: Instant, request: Request) -> Result<Response, CallError> {
         let mut state = self.lock();
         let call = state.core.call(now, request)?;
-        self.write(&mut state, now);
+        if state.turns.are_combined(now) {
+            // This thread sleeps next, and the one that leads next writes it.
+            state.left_over = true;
+        } else {
+            self.write(&mut state, now);
+        }
         loop {
             state = match self.wait(state, call) {
                 Ok(state) => state,
@@ -196,15 +249,19 @@ impl Link {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        state = match state.lead {
+        state = match state.turns.lead() {
+            Lead::Nobody if name.is_some() && state.turns.are_combined(state.now) => {
+                self.follow(state, name, due)
+            }
             Lead::Nobody => self.lead(state, due),
-            Lead::Reads if !state.outbox.is_empty() && !state.has_writer() => {
+            Lead::Reads if !state.outbox.is_empty() && !state.turns.has_writer() => {
                 self.write_on(state, name, due)
             }
             _ => self.follow(state, name, due),
         };
         let now = state.now;
-        if state.core.poll_timeout().is_some_and(|at| at <= now) {
+        let is_due = state.core.poll_timeout().is_some_and(|at| at <= now);
+        if is_due && state.dead.is_none() {
             state.core.handle_timeout(now);
             if let Some(fault) = state.core.fault().map(ToString::to_string) {
                 self.die(&mut state, fault, now);
@@ -221,7 +278,8 @@ impl Link {
         name: Option<CallId>,
         due: Option<Instant>,
     ) -> Locked<'a> {
-        state.followers.push(Follower::here(name, false));
+        let me = Asleep::here();
+        state.turns.sleep(name, me.clone(), false);
         drop(state);
         match due {
             Some(at) => std::thread::park_timeout(at.saturating_duration_since(clock())),
@@ -229,7 +287,7 @@ impl Link {
         }
         let mut state = self.lock();
         state.saw(clock());
-        state.forget_follower();
+        state.turns.arrive(&me);
         state
     }
 
@@ -246,47 +304,49 @@ impl Link {
         let Ok(wake) = state.wake_fd() else {
             return self.follow(state, name, due);
         };
-        state.followers.push(Follower::here(name, true));
+        let me = Asleep::at(Arc::clone(&wake));
+        state.turns.sleep(name, me.clone(), true);
         drop(state);
         // A failure shows in the write.
         let _waited = self.socket.wait_writable(&wake, due);
         let now = clock();
         let mut state = self.lock();
         state.saw(now);
-        state.forget_follower();
+        state.turns.arrive(&me);
         wake.clear();
         self.write(&mut state, now);
-        state.wake_senders();
+        state.turns.wake_senders();
         state
     }
 
     /// Reads once for all threads.
     fn lead<'a>(&'a self, mut state: Locked<'a>, due: Option<Instant>) -> Locked<'a> {
+        if state.left_over {
+            let now = state.now;
+            self.write(&mut state, now);
+        }
         let mut buffer = state.take_buffer();
         let writable = !state.outbox.is_empty();
-        state.lead = if writable {
-            Lead::ReadsAndWrites
-        } else {
-            Lead::Reads
-        };
         let exact = writable || due.is_some_and(|at| at < state.now + EXACT_BELOW);
         if !exact {
             self.bound_receive(&mut state, due);
         }
         let waiting = Waiting::begin();
         let awake = self.awake(&mut state, &waiting);
+        state.turns.begin_to_lead(writable);
         drop(state);
+        let leading = Leading(Some(self));
         let (received, paid) = self.receive(&mut buffer, exact.then_some(writable), due, awake);
         let now = clock();
         drop(waiting);
-        let mut state = self.lock();
-        state.lead = Lead::Nobody;
+        let mut state = leading.end(self);
         state.saw(now);
         if let Some(paid) = paid {
             state.patience.learn(paid);
         }
         self.take_received(&mut state, buffer, received, now);
-        state.wake_senders();
+        state.turns.wake_senders();
+        state.turns.delivered(now);
         state
     }
 
@@ -354,6 +414,7 @@ impl Link {
             Awake::Until(after(state.now, self.busy_poll))
         } else if self.patience > Duration::ZERO
             && waiting.is_alone()
+            && !state.turns.has_company()
             && state.patience.is_worth_it()
         {
             Awake::Alone(after(state.now, self.patience))
@@ -389,6 +450,7 @@ impl Link {
 
     /// Writes what waits, as far as the kernel takes it.
     pub(super) fn write(&self, state: &mut State, now: Instant) {
+        state.left_over = false;
         while state.dead.is_none() {
             if state.outbox.budget() > 0 {
                 state.core.poll_transmit(now, &mut state.outbox);
@@ -416,7 +478,7 @@ impl Link {
     /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
     /// for example, so that a call it did not take is known to be refused and not lost.
     fn break_off(&self, state: &mut State, why: String, now: Instant) {
-        if state.lead != Lead::Nobody {
+        if state.turns.lead() != Lead::Nobody {
             // The thread that reads for all hears it, and finds the end.
             return;
         }
@@ -442,7 +504,16 @@ impl Link {
         let _fault_at_the_end = state.core.handle_event(now, Input::Closed);
         state.take_outputs();
         self.socket.shutdown();
-        state.wake_all();
+        state.turns.wake_all();
+    }
+
+    /// The thread that held the state or led has panicked: the core is not asked any more.
+    fn abandon(&self, state: &mut State) {
+        state
+            .dead
+            .get_or_insert_with(|| "a thread that drove the connection panicked".to_owned());
+        self.socket.shutdown();
+        state.turns.wake_all();
     }
 
     /// Tells the peer what it did wrong, as far as it still reads: the core's last words, which it
@@ -476,3 +547,6 @@ impl std::fmt::Debug for Link {
         write!(f, "Link({:?})", self.socket)
     }
 }
+
+#[cfg(test)]
+mod tests;

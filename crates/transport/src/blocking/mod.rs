@@ -1,8 +1,9 @@
 //! The blocking driver: the calling thread drives the socket itself.
 //!
 //! A call writes, then reads until its answer is there: two system calls and no hand-over. Threads
-//! that share a client share its connection: each writes for itself, one of them reads for all
-//! (the leader), the others sleep until their answer has come or the lead is handed to them.
+//! that share a client share its connection: one of them reads for all (the leader), the others sleep
+//! until their answer has come or the lead is handed to them. When the answers of several come
+//! together, their next requests go together too, with one write ([`turns`]).
 //!
 //! Between calls nobody reads, so keep-alive pings are answered only while a call waits; the peer
 //! is told so when the connection is made.
@@ -12,6 +13,7 @@ mod link;
 mod patience;
 mod state;
 mod stream;
+mod turns;
 
 use crate::event_loop::{after, clock};
 use crate::{ClientOptions, Endpoint};

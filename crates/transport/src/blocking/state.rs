@@ -1,6 +1,7 @@
 //! What the threads that share a connection know of it.
 
 use super::patience::Patience;
+use super::turns::{Handle, Turns};
 use crate::event_loop::ReadBuffers;
 use bytes::BytesMut;
 use corewire_message::{Body, CallError, ErrorKind, Headers, Origin, Response};
@@ -24,9 +25,10 @@ pub(super) struct State {
     pub(super) outbox: Outbox,
     /// The start of a message whose rest has not come.
     partial: Option<BytesMut>,
-    pub(super) lead: Lead,
-    /// Threads that sleep until their call has news or they are to lead.
-    pub(super) followers: Vec<Follower>,
+    /// Who leads, and who sleeps until its call has news or it is to lead.
+    pub(super) turns: Turns<CallId, Asleep>,
+    /// Some request was left for the next leader to write.
+    pub(super) left_over: bool,
     /// Wakes the follower that waits for room to write; made when first needed.
     wake: Option<Arc<WakeFd>>,
     /// Ends of calls whose thread has not taken them.
@@ -46,42 +48,45 @@ pub(super) struct State {
     pub(super) draining: bool,
 }
 
-/// What the thread that reads for all, if there is one, sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lead {
-    /// Nobody reads.
-    Nobody,
-    /// It sleeps until octets come; that there is room to write it does not see.
-    Reads,
-    /// It wakes for both.
-    ReadsAndWrites,
-}
-
-/// A thread that sleeps while another one leads.
-#[derive(Debug)]
-pub(super) struct Follower {
-    /// Whose news it waits for; without one, for what it has written to be taken.
-    call: Option<CallId>,
+/// How a sleeping thread is woken.
+#[derive(Clone, Debug)]
+pub(super) struct Asleep {
     thread: Thread,
-    /// It waits for room to write as well.
-    writes: bool,
+    /// Of the thread that waits for room to write.
+    wake: Option<Arc<WakeFd>>,
 }
 
-impl Follower {
-    /// This thread.
-    pub(super) fn here(call: Option<CallId>, writes: bool) -> Self {
-        let thread = std::thread::current();
-        Self {
-            call,
-            thread,
-            writes,
-        }
+impl Asleep {
+    /// This thread, which parks.
+    pub(super) fn here() -> Self {
+        Self::of(std::thread::current())
     }
 
-    fn wake(&self, wake: Option<&WakeFd>) {
-        match wake {
-            Some(wake) if self.writes => wake.wake(),
-            _ => self.thread.unpark(),
+    /// A thread that parks.
+    pub(super) const fn of(thread: Thread) -> Self {
+        Self { thread, wake: None }
+    }
+
+    /// This thread, which waits for this.
+    pub(super) fn at(wake: Arc<WakeFd>) -> Self {
+        Self {
+            wake: Some(wake),
+            ..Self::here()
+        }
+    }
+}
+
+impl PartialEq for Asleep {
+    fn eq(&self, other: &Self) -> bool {
+        self.thread.id() == other.thread.id()
+    }
+}
+
+impl Handle for Asleep {
+    fn wake(&self) {
+        match &self.wake {
+            Some(wake) => wake.wake(),
+            None => self.thread.unpark(),
         }
     }
 }
@@ -99,8 +104,8 @@ impl State {
             core,
             outbox: Outbox::new(),
             partial: None,
-            lead: Lead::Nobody,
-            followers: Vec::new(),
+            turns: Turns::new(),
+            left_over: false,
             wake: None,
             arrived: Vec::new(),
             streams: HashMap::new(),
@@ -153,43 +158,6 @@ impl State {
         Some(self.arrived.swap_remove(place).1)
     }
 
-    /// Wakes a thread that waits, if it is needed: to lead when nobody does, to write when octets
-    /// wait and nobody sees when there is room for them.
-    pub(super) fn hand_over(&self) {
-        let needed = match self.lead {
-            Lead::Nobody => true,
-            Lead::Reads => !self.outbox.is_empty() && !self.has_writer(),
-            Lead::ReadsAndWrites => false,
-        };
-        if needed && let Some(follower) = self.followers.first() {
-            follower.wake(self.wake.as_deref());
-        }
-    }
-
-    /// Whether a follower waits for room to write.
-    pub(super) fn has_writer(&self) -> bool {
-        self.followers.iter().any(|follower| follower.writes)
-    }
-
-    /// This thread follows no more.
-    pub(super) fn forget_follower(&mut self) {
-        let me = std::thread::current().id();
-        self.followers.retain(|follower| follower.thread.id() != me);
-    }
-
-    /// Wakes the threads whose events wait: some may have been taken, or there is room for more.
-    pub(super) fn wake_senders(&self) {
-        let senders = self.followers.iter().filter(|other| other.call.is_none());
-        senders.for_each(|sender| sender.wake(self.wake.as_deref()));
-    }
-
-    /// Wakes everybody: nothing comes any more.
-    pub(super) fn wake_all(&mut self) {
-        for follower in self.followers.drain(..) {
-            follower.wake(self.wake.as_deref());
-        }
-    }
-
     /// What wakes the follower that writes.
     pub(super) fn wake_fd(&mut self) -> io::Result<Arc<WakeFd>> {
         if let Some(wake) = &self.wake {
@@ -217,9 +185,9 @@ impl State {
                     } else {
                         self.core.consumed(call, message.len());
                     }
-                    self.wake(call);
+                    self.turns.wake(call);
                 }
-                Output::Writable { call } => self.wake(call),
+                Output::Writable { call } => self.turns.wake(call),
                 Output::Draining => self.draining = true,
                 // A client's core tells nothing else.
                 _ => {}
@@ -242,14 +210,7 @@ impl State {
                 }));
             }
         }
-        self.wake(call);
-    }
-
-    fn wake(&self, call: CallId) {
-        let mut followers = self.followers.iter();
-        if let Some(follower) = followers.find(|follower| follower.call == Some(call)) {
-            follower.wake(self.wake.as_deref());
-        }
+        self.turns.wake(call);
     }
 }
 
