@@ -12,6 +12,7 @@ SCENARIO ?= guti
 # An RMR library to measure beside ours: make run SCENARIO=rmr RMR_LIB=/usr/local/lib/librmr_si.so
 RMR_LIB ?=
 FUZZ_SECONDS ?= 60
+MUTATIONS ?= 1000000
 NOW := $(shell date +%Y%m%d-%H%M%S)
 OUT ?= out/$(SCENARIO)-$(NOW)
 
@@ -25,7 +26,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model hostile fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -123,6 +124,11 @@ bench: build peers ## Measure the thesis's whole matrix, about a day; stopped, i
 
 model: ## Try every order of the steps of the lock-free pieces (loom)
 	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys -p corewire-transport --lib loom
+	$(SUMMARY)
+
+hostile: ## Spoil a million frames of conversations with the program (MUTATIONS=N)
+	$(STEP) "hostile peers" env COREWIRE_MUTATIONS=$(MUTATIONS) \
+	    cargo test --release --locked -p corewire-cli --test hostile -- --nocapture
 	$(SUMMARY)
 
 fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)

@@ -7,6 +7,7 @@ mod nf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use rustix::process::{Resource, getrlimit, setrlimit};
 
 /// Message transfer for a cloud-native mobile core: measure it, run it, look inside.
 #[derive(Debug, Parser)]
@@ -44,11 +45,21 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    allow_many_connections();
     run(Cli::parse()).unwrap_or_else(|error| {
         // One line: what, where, what next. The cause chain, not a backtrace.
         eprintln!("corewire: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+/// Each connection is a descriptor, and the usual limit of 1024 is for programs that use `select`,
+/// which none of ours does: they get what the administrator allows.
+fn allow_many_connections() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it is refused, the limit stays as it was.
+    let _as_before = setrlimit(Resource::Nofile, limit);
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {

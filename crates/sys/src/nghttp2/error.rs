@@ -33,6 +33,15 @@ impl Error {
         self.0 < ffi::NGHTTP2_ERR_FATAL
     }
 
+    /// Whether the peer sent too much of something for the library to go on, which then leaves it to
+    /// others to say so.
+    pub(super) const fn is_excess(self) -> bool {
+        matches!(
+            self.0,
+            ffi::NGHTTP2_ERR_FLOODED | ffi::NGHTTP2_ERR_TOO_MANY_CONTINUATIONS
+        )
+    }
+
     /// The library's sentence for it.
     #[must_use]
     pub fn text(self) -> &'static str {

@@ -89,14 +89,18 @@ impl Session {
             cell.forget_fields();
             cell.input = (octets.as_ptr() as usize, octets.len());
         });
-        match self.watch.take() {
+        let received = match self.watch.take() {
             None => self.give(octets),
             Some(mut watch) => {
                 let received = self.receive_watched(&mut watch, octets);
                 self.watch = Some(watch);
                 received
             }
+        };
+        if received.is_err_and(Error::is_excess) {
+            self.terminate(ErrorCode::ENHANCE_YOUR_CALM)?;
         }
+        received
     }
 
     /// Gives the library what it may have of these octets, in as few pieces as possible.
