@@ -215,3 +215,34 @@ fn a_target_of_an_unknown_authority_says_so() {
     assert!(why.contains("elsewhere"), "{why}");
     assert!(client.watch("http://smf").is_err());
 }
+
+/// Everything together has a limit too: what goes beyond is refused, the last good state holds.
+#[test]
+fn resources_together_are_bounded() {
+    let shared = Arc::new(Shared::default());
+    shared.set(&SMF);
+    let server = xds_server::start(&shared, &loopback());
+    let mut options = ClientOptions::default();
+    options.ads.max_octets = 2_000;
+    let text = BootstrapSource::Text(text_for(&server.addresses()[0]));
+    let client = Client::start(text, options).unwrap();
+    let watch = client.watch("xds:///smf").unwrap();
+    assert!(watch.wait(LONG).ready().is_some());
+    until(client.source(), "endpoints", |it| {
+        endpoints_of(it, "smf").len() == 2
+    });
+
+    let many: Vec<String> = (0..200).map(|n| format!("10.0.1.{n}:80")).collect();
+    let many = format!("endpoints smf {}", many.join(" "));
+    shared.set(&[SMF[0], SMF[1], SMF[2], &many]);
+    let snapshot = until(client.source(), "a refusal", |it| !it.refused.is_empty());
+    assert!(snapshot.refused[0].to_string().contains("max_octets"));
+    assert_eq!(
+        endpoints_of(&snapshot, "smf").len(),
+        2,
+        "the last good state"
+    );
+    shared.set(&[SMF[0], SMF[1], SMF[2], "endpoints smf 10.0.0.9:80"]);
+    let snapshot = until(client.source(), "recovery", |it| it.refused.is_empty());
+    assert_eq!(endpoints_of(&snapshot, "smf"), ["10.0.0.9:80"]);
+}

@@ -3,9 +3,9 @@
 use crate::target::transport;
 use anyhow::Context as _;
 use corewire::mesh::config::{Cluster, Endpoints, RouteConfig, Snapshot};
-use corewire::mesh::xds::{Client, ClientOptions};
+use corewire::mesh::xds::{Client, ClientOptions as XdsOptions};
 use corewire::mesh::{Mesh, MeshChannel, MeshOptions};
-use corewire::{LoopHandle, parse_address};
+use corewire::{ClientOptions, LoopHandle, parse_address};
 
 /// What a fixed list of replicas is called.
 const SERVICE: &str = "smf-pdu-session";
@@ -14,9 +14,10 @@ const SERVICE: &str = "smf-pdu-session";
 pub(crate) fn fixed(
     addresses: &[String],
     protocol: Option<&str>,
+    connections: ClientOptions,
     event_loop: &LoopHandle,
 ) -> anyhow::Result<MeshChannel> {
-    let options = options(protocol, event_loop)?;
+    let options = options(protocol, connections, event_loop)?;
     let addresses = addresses
         .iter()
         .map(|address| parse_address(address))
@@ -35,16 +36,22 @@ pub(crate) fn fixed(
 pub(crate) fn named(
     service: &str,
     protocol: Option<&str>,
+    connections: ClientOptions,
     event_loop: &LoopHandle,
 ) -> anyhow::Result<MeshChannel> {
-    let client = Client::from_env(ClientOptions::default())
-        .context("the inline mesh asks a control plane")?;
-    let mesh = Mesh::start(client, options(protocol, event_loop)?)?;
+    let client =
+        Client::from_env(XdsOptions::default()).context("the inline mesh asks a control plane")?;
+    let mesh = Mesh::start(client, options(protocol, connections, event_loop)?)?;
     Ok(mesh.channel(service))
 }
 
-fn options(protocol: Option<&str>, event_loop: &LoopHandle) -> anyhow::Result<MeshOptions> {
+fn options(
+    protocol: Option<&str>,
+    connections: ClientOptions,
+    event_loop: &LoopHandle,
+) -> anyhow::Result<MeshOptions> {
     let mut options = MeshOptions::from_env()?.with_loop(event_loop.clone());
+    options.client = connections;
     if let Some(name) = protocol {
         options = options.with_transport(transport(Some(name))?);
     }

@@ -25,6 +25,7 @@ mod pdu_session;
 mod report;
 mod sm_context;
 mod target;
+mod tls;
 
 pub use gateway::GatewayArgs;
 pub use pdu_session::PduSessionArgs;

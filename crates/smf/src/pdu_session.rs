@@ -6,11 +6,12 @@ use crate::inline;
 use crate::report;
 use crate::sm_context::{CREATE, NAME, ONE_WAY, SENT, created_data, read_sent};
 use crate::target::{RoundRobin, Target, transport};
+use crate::tls::TlsArgs;
 use anyhow::Context as _;
 use clap::Args;
 use corewire::{
-    Body, Bytes, CallContext, Caller, Channel, ClientOptions, Code, Headers, Operation, Request,
-    Response, Server, ServerOptions, Service, Status, parse_address,
+    Body, Bytes, CallContext, Caller, Channel, Code, Headers, Operation, Request, Response, Server,
+    Service, Status, parse_address,
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ pub struct PduSessionArgs {
     /// A name to answer with, in the header x-served-by
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print JSON events for a program, and end with standard input
     #[arg(long)]
     json: bool,
@@ -62,7 +65,7 @@ impl PduSessionArgs {
             .iter()
             .map(|text| parse_address(text))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut options = ServerOptions::default();
+        let mut options = self.tls.server()?;
         // One of many replicas, or all of them on one core: more threads would only take turns.
         options.loops = 1;
         // Registered before the server starts, so that no signal is missed.
@@ -74,16 +77,18 @@ impl PduSessionArgs {
             let next = match target {
                 Target::Addresses(addresses) => {
                     let protocol = transport(self.transport.as_deref())?;
-                    let options = ClientOptions::default();
+                    let options = self.tls.client()?;
                     Channel::new(RoundRobin::new(addresses, protocol, &options, event_loop)?)
                 }
                 Target::Fixed(addresses) => {
                     let protocol = self.transport.as_deref();
-                    Channel::new(inline::fixed(addresses, protocol, event_loop)?)
+                    let options = self.tls.client()?;
+                    Channel::new(inline::fixed(addresses, protocol, options, event_loop)?)
                 }
                 Target::Service(name) => {
                     let protocol = self.transport.as_deref();
-                    Channel::new(inline::named(name, protocol, event_loop)?)
+                    let options = self.tls.client()?;
+                    Channel::new(inline::named(name, protocol, options, event_loop)?)
                 }
             };
             service.chain(next);
@@ -180,9 +185,9 @@ fn stamped(mut request: Request) -> Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corewire::Protocol;
     use corewire::blocking::{self, Caller as _};
     use corewire::mesh::config::Transport;
+    use corewire::{ClientOptions, Protocol, ServerOptions};
 
     fn replica(next: Option<&Server>) -> Server {
         let service = Arc::new(PduSession::new(None).unwrap());

@@ -8,7 +8,7 @@ use super::unit::{Live, Side, Slot, Unit};
 use crate::observe::Counter;
 use crate::observe::counters::add;
 use crate::policy::balance::Hosts;
-use crate::policy::outcome::Outcome;
+use crate::policy::outcome::{Outcome, Verdict};
 use crate::policy::protect::fault_injection::{self, Faults};
 use crate::policy::protect::retry::{Next, Tries};
 use crate::policy::protect::{admission, deadline, outlier, retry_budget};
@@ -509,10 +509,13 @@ pub(crate) fn note(
     random: &mut impl Random,
 ) {
     endpoint.counters.count(Counter::of(outcome));
-    if let (Outcome::Answered(_) | Outcome::TimedOut, Some(began)) = (outcome, began) {
-        endpoint
-            .latency
-            .observe(now, now.saturating_duration_since(began));
+    if let Some(began) = began {
+        let took = now.saturating_duration_since(began);
+        match outcome.verdict() {
+            Some(Verdict::Success) => endpoint.latency.observe(now, took),
+            Some(_) => endpoint.latency.observe_failure(now, took),
+            None => {}
+        }
     }
     let (Some(policy), Some(verdict)) = (&unit.config.outlier, outcome.verdict()) else {
         return;
@@ -522,11 +525,12 @@ pub(crate) fn note(
     }
     // Rare: one at a time, so that two threads together do not eject too many.
     let _registry = shared.registry();
-    let slots = unit.slots.iter();
-    let ejected = slots
-        .filter(|slot| slot.endpoint.record.is_ejected())
-        .count();
-    if !endpoint.record.is_ejected() && outlier::may_eject(policy, ejected, unit.slots.len()) {
+    let (mut ejected, mut all) = (0, 0);
+    for endpoint in unit.endpoints() {
+        ejected += usize::from(endpoint.record.is_ejected());
+        all += 1;
+    }
+    if !endpoint.record.is_ejected() && outlier::may_eject(policy, ejected, all) {
         endpoint.record.eject(policy, now, random);
         add(&unit.live.counters.ejections);
         unit.rebalance(now, shared, random);

@@ -76,25 +76,20 @@ impl Shared {
 
 /// Connects a loop to the endpoints of a cluster, as far as its circuit limit lets.
 fn connect(unit: &Unit, index: usize, now: Instant) -> Instant {
-    let lines = || {
-        unit.slots
-            .iter()
-            .filter_map(|slot| slot.endpoint.line(index))
-    };
+    let lines = || unit.endpoints().filter_map(|endpoint| endpoint.line(index));
     let most = unit.config.circuit.max_connections as usize;
     let mut connections = lines()
         .filter(|line| line.is_connected_or_connecting())
         .count();
     let mut due = now + ROUND;
-    for slot in &unit.slots {
-        let has_one = slot
-            .endpoint
+    for endpoint in unit.endpoints() {
+        let has_one = endpoint
             .line(index)
             .is_none_or(|line| line.is_connected_or_connecting());
         if has_one || connections >= most {
             continue;
         }
-        match slot.endpoint.tend(index, now) {
+        match endpoint.tend(index, now) {
             Some(at) => due = due.min(at),
             None => connections += 1,
         }
@@ -104,11 +99,7 @@ fn connect(unit: &Unit, index: usize, now: Instant) -> Instant {
 
 /// Judges rates when it is time to, and uses ejected endpoints again.
 fn judge(unit: &Unit, shared: &Shared, now: Instant) -> Instant {
-    let records: Vec<_> = unit
-        .slots
-        .iter()
-        .map(|slot| &slot.endpoint.record)
-        .collect();
+    let records: Vec<_> = unit.endpoints().map(|endpoint| &endpoint.record).collect();
     let Some(policy) = &unit.config.outlier else {
         for record in records {
             record.pardon();

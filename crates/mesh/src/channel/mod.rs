@@ -19,6 +19,7 @@ mod kept;
 mod line;
 mod options;
 mod plan;
+mod secure;
 mod shared;
 mod signal;
 mod state;

@@ -8,6 +8,7 @@ use super::unit::{Unit, UnitKey};
 use crate::config::{Resolution, SnapshotSource, Subscription};
 use crate::policy::timeline::Timeline;
 use arc_swap::ArcSwap;
+use corewire_transport::tls::Files;
 use corewire_transport::{EventLoop, LoopHandle};
 use std::any::Any;
 use std::collections::HashMap;
@@ -30,6 +31,11 @@ pub trait Discovery: Send + Sync + 'static {
     /// What is to be thought of a target that is in no snapshot.
     fn unknown(&self) -> Resolution<()> {
         Resolution::Pending
+    }
+
+    /// The files of the certificate provider that clusters call so; `None` when there is none (yet).
+    fn certificate_files(&self, _provider: &str) -> Option<Files> {
+        None
     }
 }
 
@@ -225,7 +231,10 @@ impl Shared {
             .targets
             .iter()
             .any(|target| target.strong_count() == 0);
-        if registry.version == Some(version) && !some_gone {
+        let now = super::chance::clock();
+        let mut units = registry.units.values();
+        let some_lacked = units.any(|unit| unit.security.may_have_come(now));
+        if registry.version == Some(version) && !some_gone && !some_lacked {
             return false;
         }
         registry.targets.retain(|target| target.strong_count() > 0);
@@ -241,7 +250,7 @@ impl Shared {
                 let unit = units.entry(key.clone()).or_insert_with(|| {
                     let previous = before.get(&key);
                     match previous {
-                        Some(unit) if unit.is_of(entry) => Arc::clone(unit),
+                        Some(unit) if unit.is_of(entry, now) => Arc::clone(unit),
                         previous => Arc::new(Unit::new(
                             self,
                             key,

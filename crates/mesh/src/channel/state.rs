@@ -124,13 +124,15 @@ fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
         .retired
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
+    for endpoint in unit.endpoints() {
+        tries.add(&endpoint.counters.counts());
+    }
     let endpoints: Vec<_> = unit
         .slots
         .iter()
         .map(|slot| {
             let endpoint = &slot.endpoint;
             let counts = endpoint.counters.counts();
-            tries.add(&counts);
             let lines = (0..shared.loops().len()).filter_map(|index| endpoint.line(index));
             let now = super::chance::clock();
             let micros = endpoint.latency.micros(now);

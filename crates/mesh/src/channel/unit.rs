@@ -2,6 +2,7 @@
 
 use super::endpoint::Endpoint;
 use super::line::Line;
+use super::secure::Security;
 use super::shared::Shared;
 use crate::config::{self, Address, ClusterEntry, Health, Resolution, Transport};
 use crate::observe::Counts;
@@ -32,6 +33,7 @@ pub(crate) struct Unit {
     pub(crate) balancer: ArcSwap<Balancer>,
     states: Mutex<Vec<HostState>>,
     pub(crate) live: Arc<Live>,
+    pub(crate) security: Security,
     /// What was asked for and is left out here, and why.
     pub(crate) left_out: Vec<String>,
 }
@@ -42,7 +44,7 @@ pub(crate) enum Standing {
     Ready,
     Pending,
     Missing(Arc<str>),
-    /// It is there, but asks for what is not built.
+    /// It is there, but asks for what cannot be done here, or not yet.
     Refused(Arc<str>),
 }
 
@@ -66,6 +68,8 @@ pub(crate) struct Slot {
     locality: u32,
     locality_weight: u32,
     pub(crate) health: Health,
+    /// The endpoint stands before, in a more preferred priority.
+    is_again: bool,
 }
 
 /// Who drives the connection that a pick is for.
@@ -84,12 +88,19 @@ impl Unit {
         previous: Option<&Self>,
         random: &mut impl Random,
     ) -> Self {
-        let standing = standing(entry);
+        let mut standing = standing(entry);
         let config = entry.and_then(|entry| entry.cluster.ready()).cloned();
         let config = config.unwrap_or_else(|| Arc::new(config::Cluster::new(Arc::clone(&name))));
         let endpoints = entry.and_then(|entry| entry.endpoints.ready()).cloned();
         let endpoints = endpoints.unwrap_or_default();
         let live = previous.map_or_else(Arc::default, |unit| Arc::clone(&unit.live));
+        let security = match previous {
+            Some(previous) if previous.is_secured_as(&config) => previous.security.clone(),
+            _ => Security::of(config.tls.as_ref(), shared, super::chance::clock()),
+        };
+        if let (Standing::Ready, Security::Lacking(why, _)) = (&standing, &security) {
+            standing = Standing::Refused(Arc::clone(why));
+        }
         let mut unit = Self {
             name,
             route_transport,
@@ -100,6 +111,7 @@ impl Unit {
             balancer: ArcSwap::from_pointee(Balancer::empty()),
             states: Mutex::default(),
             live,
+            security,
             left_out: Vec::new(),
         };
         unit.fill(shared, previous);
@@ -108,11 +120,15 @@ impl Unit {
     }
 
     /// Whether it is what a unit for this would be.
-    pub(crate) fn is_of(&self, entry: Option<&ClusterEntry>) -> bool {
+    pub(crate) fn is_of(&self, entry: Option<&ClusterEntry>, now: Instant) -> bool {
+        if self.security.may_have_come(now) {
+            return false;
+        }
         let same_standing = match (&self.standing, standing(entry)) {
             (Standing::Ready, Standing::Ready) | (Standing::Pending, Standing::Pending) => true,
-            (Standing::Missing(a), Standing::Missing(b))
-            | (Standing::Refused(a), Standing::Refused(b)) => *a == b,
+            (Standing::Missing(a), Standing::Missing(b)) => *a == b,
+            // What it lacks is looked for again in time.
+            (Standing::Refused(_), Standing::Ready) => true,
             _ => false,
         };
         let config = entry.and_then(|entry| entry.cluster.ready());
@@ -120,6 +136,17 @@ impl Unit {
         same_standing
             && config.is_none_or(|config| Arc::ptr_eq(config, &self.config))
             && endpoints.is_none_or(|endpoints| Arc::ptr_eq(endpoints, &self.endpoints))
+    }
+
+    /// Whether connections to a cluster with this configuration are secured as ours are.
+    fn is_secured_as(&self, config: &config::Cluster) -> bool {
+        self.config.tls == config.tls && !matches!(self.security, Security::Lacking(..))
+    }
+
+    /// Its endpoints, each once.
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
+        let once = self.slots.iter().filter(|slot| !slot.is_again);
+        once.map(|slot| &slot.endpoint)
     }
 
     fn fill(&mut self, shared: &Shared, previous: Option<&Self>) {
@@ -130,16 +157,23 @@ impl Unit {
         if let Some(previous) = previous
             // Their connections were made with the settings of then.
             && previous.config.connect_timeout == self.config.connect_timeout
+            && previous.is_secured_as(&self.config)
         {
             let endpoints = previous.slots.iter().map(|slot| &slot.endpoint);
             known.extend(endpoints.map(|endpoint| (endpoint.name(), Arc::clone(endpoint))));
         }
-        self.note_limits();
         let endpoints = Arc::clone(&self.endpoints);
         for (number, locality) in endpoints.localities.iter().enumerate() {
             for info in &locality.endpoints {
                 let transport = self.transport_of(shared, info);
                 let place = match place(transport, &info.address) {
+                    Ok(_) if transport == Transport::Shm && self.config.tls.is_some() => {
+                        let why =
+                            "the control plane demands TLS, which is not spoken in shared memory";
+                        self.left_out
+                            .push(format!("{}: {why}", key_of(&info.address)));
+                        continue;
+                    }
                     Ok(place) => place,
                     Err(why) => {
                         self.left_out
@@ -150,7 +184,9 @@ impl Unit {
                 // An address may stand in several priorities.
                 let endpoint = known
                     .entry((key_of(&info.address), transport))
-                    .or_insert_with(|| shared.new_endpoint(transport, place, info, &self.config));
+                    .or_insert_with(|| {
+                        shared.new_endpoint(transport, place, info, (&self.config, &self.security))
+                    });
                 let endpoint = Arc::clone(endpoint);
                 self.slots.push(Slot {
                     endpoint,
@@ -159,11 +195,17 @@ impl Unit {
                     locality: u32::try_from(number).unwrap_or(u32::MAX),
                     locality_weight: locality.weight,
                     health: info.health,
+                    is_again: false,
                 });
             }
         }
         // The most preferred first, whatever order they came in.
         self.slots.sort_by_key(|slot| slot.priority);
+        let mut seen = HashSet::new();
+        for slot in &mut self.slots {
+            slot.is_again = !seen.insert(Arc::as_ptr(&slot.endpoint));
+        }
+        self.note_limits();
         if let Some(previous) = previous {
             self.retire(previous);
         }
@@ -183,7 +225,10 @@ impl Unit {
             let why = format!("of {choices} choices {MOST_CHOICES} are looked at");
             self.left_out.push(why);
         }
-        let (count, most) = (self.endpoints.len(), self.config.circuit.max_connections);
+        let (count, most) = (
+            self.endpoints().count(),
+            self.config.circuit.max_connections,
+        );
         if count > most as usize {
             let why = format!("of {count} endpoints {most} are connected to: max_connections");
             self.left_out.push(why);
@@ -192,19 +237,15 @@ impl Unit {
 
     /// Keeps the counts of endpoints that are gone.
     fn retire(&self, previous: &Self) {
-        let stay: HashSet<_> = self
-            .slots
-            .iter()
-            .map(|slot| Arc::as_ptr(&slot.endpoint))
-            .collect();
+        let stay: HashSet<_> = self.endpoints().map(Arc::as_ptr).collect();
         let mut retired = self
             .live
             .retired
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        for slot in &previous.slots {
-            if !stay.contains(&Arc::as_ptr(&slot.endpoint)) {
-                retired.add(&slot.endpoint.counters.counts());
+        for endpoint in previous.endpoints() {
+            if !stay.contains(&Arc::as_ptr(endpoint)) {
+                retired.add(&endpoint.counters.counts());
             }
         }
     }
@@ -335,14 +376,10 @@ fn standing(entry: Option<&ClusterEntry>) -> Standing {
     let Some(entry) = entry else {
         return Standing::Missing("it is not in the configuration".into());
     };
-    let cluster = match &entry.cluster {
-        Resolution::Ready(cluster) => cluster,
+    match &entry.cluster {
+        Resolution::Ready(_) => {}
         Resolution::Pending => return Standing::Pending,
         Resolution::Missing(why) => return Standing::Missing(Arc::clone(why)),
-    };
-    if cluster.tls.is_some() {
-        let why = "the control plane demands TLS, which the mesh does not speak as told yet; nothing is sent in clear text";
-        return Standing::Refused(why.into());
     }
     match &entry.endpoints {
         Resolution::Ready(_) => Standing::Ready,
@@ -390,9 +427,12 @@ impl Shared {
         transport: Transport,
         place: Place,
         info: &config::EndpointInfo,
-        cluster: &config::Cluster,
+        (cluster, security): (&config::Cluster, &Security),
     ) -> Arc<Endpoint> {
         let mut options = self.options.client.clone();
+        if let Security::Demanded(tls) = security {
+            options.tls = Some(tls.clone());
+        }
         options.connect_timeout = cluster.connect_timeout;
         options.call_timeout = self.options.call_timeout;
         let key = key_of(&info.address);

@@ -4,6 +4,7 @@
 use super::ads::{ServerConfig, Variant};
 use super::name::TargetName;
 use crate::config::FieldFault;
+use corewire_transport::tls::Files;
 use corewire_xds::envoy::config::core::v3::{Locality, Node, node};
 use corewire_xds::{Struct, Value, value::Kind};
 use serde_json::{Map, Value as Json};
@@ -84,8 +85,9 @@ pub struct Bootstrap {
     pub listener_template: String,
     /// The same for targets of other authorities.
     pub authorities: BTreeMap<String, String>,
-    /// Names of certificate providers and their plugins.
-    pub certificate_providers: BTreeMap<String, String>,
+    /// Certificate providers by name: files that are read again when they change
+    /// (`file_watcher`, gRFC A29).
+    pub certificate_providers: BTreeMap<String, Files>,
     /// What it says that is not carried out.
     pub notices: Vec<FieldFault>,
 }
@@ -102,6 +104,8 @@ pub struct BootstrapServer {
     pub variant: Variant,
     /// Resources that it takes away are kept.
     pub ignores_deletion: bool,
+    /// It is spoken to by TLS, with these certificates (gRFC A65). `None`: in clear text.
+    pub tls: Option<Files>,
 }
 
 impl BootstrapServer {
@@ -285,7 +289,7 @@ impl Reader {
     fn server(&mut self, mut fields: Map<String, Json>, path: &str) -> Option<BootstrapServer> {
         let uri_path = format!("{path}.server_uri");
         let uri = self.text(fields.remove("server_uri"), &uri_path);
-        self.credentials(
+        let tls = self.credentials(
             fields.remove("channel_creds"),
             &format!("{path}.channel_creds"),
         );
@@ -311,30 +315,68 @@ impl Reader {
                 Variant::StateOfTheWorld
             },
             ignores_deletion: has("ignore_resource_deletion"),
+            tls,
         })
     }
 
-    /// The first credentials that are known are taken; of those, there is one kind so far.
-    fn credentials(&mut self, json: Option<Json>, path: &str) {
+    /// The first credentials that can be used are taken: TLS with its files, or clear text.
+    fn credentials(&mut self, json: Option<Json>, path: &str) -> Option<Files> {
         let Some(Json::Array(list)) = json else {
             self.fault(path, "must be a list: [{\"type\": \"insecure\"}]");
-            return;
+            return None;
         };
-        let mut kinds = Vec::new();
+        let mut found = Vec::new();
         for (at, json) in list.into_iter().enumerate() {
             let path = format!("{path}[{at}]");
             let Some(mut fields) = self.object(Some(json), &path) else {
                 continue;
             };
-            kinds.extend(self.text(fields.remove("type"), &format!("{path}.type")));
+            let kind = self.text(fields.remove("type"), &format!("{path}.type"));
+            match kind.as_deref() {
+                Some("insecure") => return None,
+                Some("tls") => {
+                    let path = format!("{path}.config");
+                    let config = self.object(fields.remove("config"), &path);
+                    let files = self.files(config.unwrap_or_default(), &path);
+                    if files.authorities.is_some() {
+                        return Some(files);
+                    }
+                    found.push("tls without ca_certificate_file".to_owned());
+                }
+                Some(other) => found.push(other.to_owned()),
+                None => {}
+            }
         }
-        if !kinds.iter().any(|kind| kind == "insecure") {
-            let found = kinds.join(", ");
-            self.fault(
-                path,
-                format!("[{found}] cannot be used: TLS is not built yet, offer insecure"),
-            );
+        let found = found.join(", ");
+        let reason = format!(
+            "[{found}] cannot be used: offer insecure, or tls with a config of ca_certificate_file \
+             and, for mutual TLS, certificate_file and private_key_file"
+        );
+        self.fault(path, reason);
+        None
+    }
+
+    /// The files of a `file_watcher` or of TLS credentials. They are looked at when connections
+    /// begin, so how often they are read again is not for the bootstrap to say.
+    fn files(&mut self, mut config: Map<String, Json>, path: &str) -> Files {
+        let mut file = |name: &str| {
+            let text = self.text(config.remove(name), &format!("{path}.{name}"));
+            text.filter(|text| !text.is_empty()).map(PathBuf::from)
+        };
+        let mut files = Files::new();
+        files.certificate = file("certificate_file");
+        files.key = file("private_key_file");
+        files.authorities = file("ca_certificate_file");
+        config.remove("refresh_interval");
+        if files.certificate.is_some() != files.key.is_some() {
+            let reason = "certificate_file and private_key_file belong together";
+            self.notices.push(FieldFault {
+                path: path.to_owned(),
+                reason: reason.into(),
+            });
         }
+        self.unknown(&format!("{path}."), config);
+        files
     }
 
     fn texts(&mut self, json: Option<Json>, path: &str) -> Vec<String> {
@@ -412,18 +454,30 @@ impl Reader {
         authorities
     }
 
-    fn providers(&mut self, json: Option<Json>) -> BTreeMap<String, String> {
+    fn providers(&mut self, json: Option<Json>) -> BTreeMap<String, Files> {
         let mut providers = BTreeMap::new();
         for (name, json) in self
             .object(json, "certificate_providers")
             .unwrap_or_default()
         {
             let path = format!("certificate_providers[{name:?}]");
-            if let Some(mut fields) = self.object(Some(json), &path) {
-                let plugin_path = format!("{path}.plugin_name");
-                let plugin = self.text(fields.remove("plugin_name"), &plugin_path);
-                providers.insert(name, plugin.unwrap_or_default());
+            let Some(mut fields) = self.object(Some(json), &path) else {
+                continue;
+            };
+            let plugin_path = format!("{path}.plugin_name");
+            let plugin = self.text(fields.remove("plugin_name"), &plugin_path);
+            if plugin.as_deref() != Some("file_watcher") {
+                self.notices.push(FieldFault {
+                    path: plugin_path,
+                    reason: "only file_watcher is known: clusters that need this one are refused"
+                        .into(),
+                });
+                continue;
             }
+            let path = format!("{path}.config");
+            let config = self.object(fields.remove("config"), &path);
+            let files = self.files(config.unwrap_or_default(), &path);
+            providers.insert(name, files);
         }
         providers
     }

@@ -1,17 +1,18 @@
 //! The client for programs: a thread of its own asks the control plane, everybody else reads.
 
 use super::ads::{AdsOptions, AdsStatus};
-use super::bootstrap::BootstrapSource;
+use super::bootstrap::{Bootstrap, BootstrapSource};
 use super::driver;
 use super::name::{TargetName, TargetNameFault};
 use crate::Discovery;
 use crate::config::{Resolution, Snapshot, SnapshotSource, Target};
 use corewire_transport::EventLoop;
+use corewire_transport::tls::Files;
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -57,6 +58,18 @@ pub struct Client(Arc<Handle>);
 struct Handle {
     inbox: Arc<Inbox>,
     source: SnapshotSource,
+    providers: Arc<Providers>,
+}
+
+/// The certificate providers of the bootstrap, once it is there.
+#[derive(Default)]
+pub(super) struct Providers(OnceLock<BTreeMap<String, Files>>);
+
+impl Providers {
+    pub(super) fn know(&self, bootstrap: &Bootstrap) {
+        // A bootstrap is read once.
+        let _known = self.0.set(bootstrap.certificate_providers.clone());
+    }
 }
 
 /// What the client's thread is asked to do, and how it is woken for it.
@@ -135,7 +148,9 @@ impl Client {
         };
         let inbox = Arc::new(Inbox::default());
         let published = SnapshotSource::default();
+        let providers = Arc::new(Providers::default());
         let setup = driver::Setup {
+            providers: Arc::clone(&providers),
             source,
             bootstrap,
             options,
@@ -160,6 +175,7 @@ impl Client {
         Ok(Self(Arc::new(Handle {
             inbox,
             source: published,
+            providers,
         })))
     }
 
@@ -306,5 +322,9 @@ impl Discovery for Client {
             Ok(watch) => Ok(Box::new(watch)),
             Err(fault) => Err(fault.to_string()),
         }
+    }
+
+    fn certificate_files(&self, provider: &str) -> Option<Files> {
+        self.0.providers.0.get()?.get(provider).cloned()
     }
 }

@@ -2,13 +2,14 @@
 
 use super::ads::{AdsCore, Input, Output, StreamId, Variant};
 use super::bootstrap::{Bootstrap, BootstrapSource};
-use super::client::{ClientOptions, Command, Inbox, Status};
+use super::client::{ClientOptions, Command, Inbox, Providers, Status};
 use super::name::TargetName;
 use crate::config::{Resolution, Snapshot, SnapshotSource};
 use crate::observe::story;
 use corewire_message::{
     Body, CallError, CallStream, Caller, Inbound, Operation, Outbound, Request,
 };
+use corewire_transport::tls::ClientTls;
 use corewire_transport::{Endpoint, EventLoop, LoopHandle};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
@@ -37,6 +38,7 @@ pub(super) struct Setup {
     pub(super) options: ClientOptions,
     pub(super) inbox: Arc<Inbox>,
     pub(super) published: SnapshotSource,
+    pub(super) providers: Arc<Providers>,
 }
 
 /// Runs until the client is gone.
@@ -53,6 +55,7 @@ async fn drive(handle: LoopHandle, setup: Setup) {
         options,
         inbox,
         published,
+        providers,
     } = setup;
     let mut waiting = Waiting {
         watched: BTreeMap::new(),
@@ -66,6 +69,8 @@ async fn drive(handle: LoopHandle, setup: Setup) {
             None => return,
         },
     };
+    // Before anything is published that may need them.
+    providers.know(&bootstrap);
     let mut driver = Driver::new(handle, bootstrap, options, waiting);
     driver.run().await;
 }
@@ -420,11 +425,16 @@ impl Driver {
     fn open(&self, server: usize, variant: Variant) -> Task<Result<CallStream, CallError>> {
         let handle = self.handle.clone();
         let endpoint = self.bootstrap.servers[server].endpoint.clone();
+        let tls = self.bootstrap.servers[server].tls.clone();
         let max_message = self.options.ads.max_response;
         Box::pin(async move {
             // A name is looked up anew each time: the control plane may have moved.
-            let endpoint: Endpoint = endpoint.parse().map_err(unreachable)?;
+            let endpoint: Endpoint = endpoint.parse().map_err(not_sent)?;
             let mut options = corewire_transport::ClientOptions::default();
+            options.tls = match tls {
+                Some(files) => Some(ClientTls::new(files).map_err(not_sent)?),
+                None => None,
+            };
             // The stream lasts as long as it can; a dead peer is found by keep-alive.
             options.call_timeout = Duration::MAX;
             options.http2.max_message = max_message;
@@ -488,7 +498,7 @@ fn receive(mut inbound: Inbound) -> Task<(Inbound, Result<Option<Body>, CallErro
     })
 }
 
-fn unreachable(fault: corewire_transport::EndpointFault) -> CallError {
+fn not_sent(fault: impl std::fmt::Display) -> CallError {
     CallError::new(
         corewire_message::ErrorKind::NotSent,
         corewire_message::Origin::Local,

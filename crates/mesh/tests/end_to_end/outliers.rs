@@ -193,3 +193,46 @@ fn a_shorter_interval_holds_from_when_it_is_told() {
         mesh.state().cluster("test").unwrap().counts.ejections > 0
     });
 }
+
+#[test]
+fn who_fails_fast_gets_less_when_latency_decides() {
+    let servers = Running::several(2);
+    servers[0].replica.answer(Code::Unavailable);
+    let mut cluster = cluster("test");
+    cluster.lb = corewire_mesh::config::LbPolicy::LatencyAware;
+    let (mesh, channel) = mesh(snapshot(cluster, &servers, vec![Route::to_cluster("test")]));
+    all_connected(&mesh, "test");
+    let failed = (0..200)
+        .filter(|_| ask(&channel, request()).is_err())
+        .count();
+    assert!(failed <= 20, "{failed} of 200 went to who fails");
+}
+
+#[test]
+fn an_endpoint_of_two_priorities_is_counted_once() {
+    let servers = Running::several(2);
+    servers[0].replica.answer(Code::Internal);
+    let mut cluster = cluster("test");
+    cluster.circuit.max_connections = 2;
+    cluster.outlier = Some(OutlierPolicy {
+        base_ejection: Duration::from_secs(60),
+        ..policy()
+    });
+    let mut snapshot = snapshot(cluster.clone(), &servers, vec![Route::to_cluster("test")]);
+    let endpoints = Endpoints {
+        localities: vec![locality(0, &servers), locality(1, &servers[..1])],
+        ..Endpoints::default()
+    };
+    snapshot.add_cluster(cluster, endpoints);
+    let (mesh, channel) = mesh(snapshot);
+    all_connected(&mesh, "test");
+    assert!(mesh.state().clusters[0].left_out.is_empty(), "two are two");
+    for _ in 0..20 {
+        let _as_it_comes = ask(&channel, request());
+    }
+    let state = mesh.state();
+    let cluster = state.cluster("test").unwrap();
+    assert_eq!(cluster.tries.tries, 20, "{:?}", cluster.tries);
+    // One of two may be left out at 50 percent, and it is one.
+    assert_eq!(cluster.counts.ejections, 1);
+}

@@ -178,7 +178,7 @@ fn a_thousand_snapshots_and_many_endpoints_do_not_stop_calls() {
 }
 
 #[test]
-fn what_is_not_built_is_refused_with_the_reason_and_notices_are_shown() {
+fn what_cannot_be_done_is_refused_with_the_reason_and_notices_are_shown() {
     let servers = Running::several(1);
     let mut demanding = cluster("test");
     demanding.tls = Some(Arc::new(TlsPolicy::default()));

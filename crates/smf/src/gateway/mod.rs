@@ -11,9 +11,10 @@ use crate::inline;
 use crate::report;
 use crate::sm_context::{CREATE, REQUEST_OCTETS, create_data};
 use crate::target::{RoundRobin, Target, transport};
+use crate::tls::TlsArgs;
 use anyhow::Context as _;
 use clap::Args;
-use corewire::{Body, Caller, ClientOptions, EventLoop, LoopHandle, Request};
+use corewire::{Body, Caller, EventLoop, LoopHandle, Request};
 use load::{Outcome, Pace, Plan};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -62,6 +63,8 @@ pub struct GatewayArgs {
     /// Tell whenever another replica answers than before, by the names that they have; needs --json
     #[arg(long, requires = "json")]
     watch: bool,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print JSON events for a program
     #[arg(long)]
     json: bool,
@@ -108,23 +111,24 @@ impl GatewayArgs {
         }
         let mut event_loop = EventLoop::new()?;
         let handle = event_loop.handle();
+        let protocol = self.transport.as_deref();
         match &self.target {
             Target::Addresses(addresses) => {
-                let protocol = transport(self.transport.as_deref())?;
-                let options = ClientOptions::default();
+                let protocol = transport(protocol)?;
+                let options = self.tls.client()?;
                 let replicas = RoundRobin::new(addresses, protocol, &options, &handle)?;
                 let connections = addresses.len();
                 let drive = self.drive(&replicas, &handle, connections, begun_ns, &stop);
                 event_loop.block_on(drive)?
             }
             Target::Fixed(addresses) => {
-                let channel = inline::fixed(addresses, self.transport.as_deref(), &handle)?;
+                let channel = inline::fixed(addresses, protocol, self.tls.client()?, &handle)?;
                 let connections = addresses.len();
                 let drive = self.drive(&channel, &handle, connections, begun_ns, &stop);
                 event_loop.block_on(drive)?
             }
             Target::Service(name) => {
-                let channel = inline::named(name, self.transport.as_deref(), &handle)?;
+                let channel = inline::named(name, protocol, self.tls.client()?, &handle)?;
                 let drive = self.drive(&channel, &handle, 1, begun_ns, &stop);
                 event_loop.block_on(drive)?
             }

@@ -14,10 +14,12 @@
 
 mod files;
 mod name;
+mod peer_names;
 mod secured;
 mod settings;
 
 pub use files::{Files, TlsFault};
+pub use peer_names::{AcceptNames, certificate_names};
 pub use settings::{ClientCertificates, ClientTls, ServerTls};
 
 pub(crate) use secured::Secured;

@@ -1,6 +1,7 @@
 //! What each end presents and what it accepts.
 
 use super::files::{Files, Kept, TlsFault};
+use super::peer_names::{AcceptNames, NamedVerifier};
 use super::{ALPN_HTTP2, ALPN_NATIVE};
 use crate::Protocol;
 use rustls::crypto::{CryptoProvider, ring};
@@ -115,15 +116,28 @@ impl ClientTls {
     /// When a file cannot be read or used (the error names it and what is wrong), or no
     /// authorities are given.
     pub fn new(files: Files) -> Result<Self, TlsFault> {
-        let kept = Kept::new(files, client_configs)?;
+        let kept = Kept::new(files, |files| client_configs(files, None))?;
         Ok(Self {
             kept: Arc::new(kept),
             server_name: None,
         })
     }
 
+    /// The same, but a server's certificate must have the names that `accept` wants instead of the
+    /// endpoint's host: those that a control plane demands, SPIFFE identities among them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_names(files: Files, accept: AcceptNames) -> Result<Self, TlsFault> {
+        let make = move |files: &Files| client_configs(files, Some(Arc::clone(&accept)));
+        Ok(Self {
+            kept: Arc::new(Kept::new(files, make)?),
+            server_name: None,
+        })
+    }
+
     /// Expects the server's certificate to be for this name (or address) instead of the
-    /// endpoint's host.
+    /// endpoint's host. After [`with_names`](Self::with_names): only asks for it (SNI).
     ///
     /// # Errors
     /// When it is neither a host name nor an address.
@@ -240,7 +254,7 @@ fn server_config(
     Ok(config)
 }
 
-fn client_configs(files: &Files) -> Result<ClientConfigs, TlsFault> {
+fn client_configs(files: &Files, accept: Option<AcceptNames>) -> Result<ClientConfigs, TlsFault> {
     let nowhere = Path::new("");
     let roots = files.roots()?.ok_or_else(|| {
         let text = "a TLS client needs the authorities that it believes";
@@ -248,8 +262,19 @@ fn client_configs(files: &Files) -> Result<ClientConfigs, TlsFault> {
     })?;
     let builder = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(|error| TlsFault::new(nowhere, error.to_string()))?
-        .with_root_certificates(roots);
+        .map_err(|error| TlsFault::new(nowhere, error.to_string()))?;
+    let builder = match accept {
+        None => builder.with_root_certificates(roots),
+        Some(accept) => {
+            let verifier = NamedVerifier::new(roots, provider(), accept).map_err(|error| {
+                let path = files.authorities.as_deref().unwrap_or(nowhere);
+                TlsFault::new(path, error.to_string())
+            })?;
+            builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(verifier))
+        }
+    };
     let config = match files.identity()? {
         None => builder.with_no_client_auth(),
         Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(|error| {

@@ -10,6 +10,12 @@ pub const DECAY: Duration = Duration::from_secs(5);
 /// What is assumed of an endpoint that has not answered yet: little, so that it is tried.
 const UNKNOWN_MICROS: f64 = 1.0;
 
+/// A failure counts as so many times what the endpoint was expected to take: once, it is passed over
+/// for some seconds, after several in a row for good, until time makes it cheap again.
+const FAILURE_FACTOR: f64 = 10.0;
+/// What a failure counts as at least, and at most.
+const FAILURE_MICROS: (f64, f64) = (1_000.0, 10_000_000.0);
+
 /// A moving average of latencies that takes a peak over at once (peak EWMA).
 ///
 /// Time and value stand in one word: milliseconds since the timeline's beginning in the upper half,
@@ -55,6 +61,15 @@ impl PeakEwma {
         // 0 stands for "nothing yet".
         let word = pack(millis, average.max(0.001) as f32);
         self.word.store(word, Ordering::Relaxed);
+    }
+
+    /// Takes a failure in. Who fails fast must not look like who is fast.
+    pub fn observe_failure(&self, now: Instant, latency: Duration) {
+        let (least, most) = FAILURE_MICROS;
+        let took = nanos_of(latency) as f64 / 1000.0;
+        let expected = self.micros(now).unwrap_or(0.0).max(took);
+        let penalty = (expected * FAILURE_FACTOR).clamp(least, most).max(took);
+        self.observe(now, Duration::from_secs_f64(penalty / 1e6));
     }
 
     /// The average, in microseconds; `None` before the first answer. Falls while there is no answer,
@@ -128,6 +143,24 @@ mod tests {
         let third = ewma.micros(begin + DECAY).unwrap();
         assert!((3600.0..3750.0).contains(&third), "{third}");
         assert!(ewma.micros(begin + 20 * DECAY).unwrap() < 1.0);
+    }
+
+    #[test]
+    fn who_fails_fast_is_not_who_is_fast() {
+        let begin = Instant::now();
+        let new = || PeakEwma::new(Timeline::new(begin));
+        let (good, bad) = (new(), new());
+        good.observe(begin, 200 * MICRO);
+        bad.observe_failure(begin, 20 * MICRO);
+        assert!(bad.cost(begin, 0, 1) > good.cost(begin, 2, 1));
+        for _ in 0..10 {
+            bad.observe_failure(begin, 20 * MICRO);
+        }
+        assert!(close(bad.micros(begin), 10_000_000.0), "there is a most");
+        // It is asked again in time, and a slow failure counts as slow as it was.
+        assert!(bad.micros(begin + 20 * DECAY).unwrap() < 1.0);
+        bad.observe_failure(begin, 30 * SECOND);
+        assert!(close(bad.micros(begin), 30_000_000.0));
     }
 
     #[test]

@@ -237,18 +237,30 @@ impl AdsCore {
             });
             return;
         }
+        let most = self.options.max_octets;
+        if self.store.octets_with(kind, &name, item.octets.len()) > most {
+            decoded.value = Err(vec![FieldFault {
+                path: String::new(),
+                reason: format!(
+                    "all resources together would have more than {most} octets (max_octets)"
+                ),
+            }]);
+        }
         if let Err(faults) = &decoded.value {
             applied.faults.push(Fault {
                 resource: resource_id(kind, &name),
                 faults: faults.clone(),
             });
         }
-        let Some(entry) = self.store.get_mut(kind, &name) else {
+        let accepted = self.store.change(kind, &name, |entry| {
+            let was_refused = !entry.refused.is_empty();
+            let change = entry.accept(decoded, &item.octets, item.version, at);
+            (change, was_refused && entry.refused.is_empty())
+        });
+        let Some((change, recovered)) = accepted else {
             return;
         };
-        let was_refused = !entry.refused.is_empty();
-        let change = entry.accept(decoded, &item.octets, item.version, at);
-        if was_refused && entry.refused.is_empty() {
+        if recovered {
             self.tell(Event::Recovered(resource_id(kind, &name)));
         }
         applied.remarks |= change.remarks;
@@ -275,14 +287,17 @@ impl AdsCore {
 
     fn remove(&mut self, at: usize, kind: ResourceType, name: &str) -> bool {
         let kept = self.servers[at].ignores_deletion;
-        let Some(entry) = self.store.get_mut(kind, name) else {
+        let removed = self.store.change(kind, name, |entry| {
+            let had = entry.value.is_some();
+            let change = if kept && had {
+                Change::default()
+            } else {
+                entry.remove("the control plane says that it does not exist")
+            };
+            (had, change)
+        });
+        let Some((had, change)) = removed else {
             return false;
-        };
-        let had = entry.value.is_some();
-        let change = if kept && had {
-            Change::default()
-        } else {
-            entry.remove("the control plane says that it does not exist")
         };
         if had {
             let resource = resource_id(kind, name);

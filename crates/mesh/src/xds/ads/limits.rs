@@ -30,6 +30,9 @@ pub struct AdsOptions {
     pub max_resources: usize,
     /// The most targets that are watched at a time. Default 10,000.
     pub max_targets: usize,
+    /// The most octets of all resources together that are kept; what goes beyond is refused, and
+    /// the last good state of it holds. Default 256 MiB.
+    pub max_octets: usize,
     /// The longest text of a refusal, octets. Default 16 KiB.
     pub max_refusal: usize,
 }
@@ -47,6 +50,7 @@ impl Default for AdsOptions {
             max_response: 16 << 20,
             max_resources: 10_000,
             max_targets: 10_000,
+            max_octets: 256 << 20,
             max_refusal: 16 << 10,
         }
     }

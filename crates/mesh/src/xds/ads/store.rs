@@ -16,6 +16,8 @@ pub(super) struct Store {
     generations: [u64; 4],
     /// Names that were too many to be asked for.
     too_many: [BTreeSet<Arc<str>>; 4],
+    /// Of all resources together.
+    octets: usize,
     /// A resource of which something was noticed or refused is no longer asked for.
     pub(super) dropped_remarks: bool,
 }
@@ -179,6 +181,26 @@ impl Store {
         self.entries[at(kind)].get_mut(name)
     }
 
+    /// Changes a resource, and knows how much is kept then.
+    pub(super) fn change<R>(
+        &mut self,
+        kind: ResourceType,
+        name: &str,
+        change: impl FnOnce(&mut Entry) -> R,
+    ) -> Option<R> {
+        let entry = self.entries[at(kind)].get_mut(name)?;
+        let before = entry.raw.len();
+        let result = change(entry);
+        self.octets = self.octets - before + entry.raw.len();
+        Some(result)
+    }
+
+    /// What is kept when this resource has so many octets.
+    pub(super) fn octets_with(&self, kind: ResourceType, name: &str, octets: usize) -> usize {
+        let before = self.get(kind, name).map_or(0, |entry| entry.raw.len());
+        self.octets - before + octets
+    }
+
     pub(super) fn get(&self, kind: ResourceType, name: &str) -> Option<&Entry> {
         self.of(kind).get(name)
     }
@@ -195,11 +217,14 @@ impl Store {
         let entries = &mut self.entries[at(kind)];
         let too_many = &mut self.too_many[at(kind)];
         let before = entries.len();
-        let dropped_remarks = &mut self.dropped_remarks;
+        let (dropped_remarks, octets) = (&mut self.dropped_remarks, &mut self.octets);
         entries.retain(|name, entry| {
             let wanted = names.contains(name);
             let remarks = !entry.notices.is_empty() || !entry.refused.is_empty();
             *dropped_remarks |= !wanted && remarks;
+            if !wanted {
+                *octets -= entry.raw.len();
+            }
             wanted
         });
         let mut changed = entries.len() != before;

@@ -15,7 +15,12 @@ const ISTIO: &str = r#"{
   "certificate_providers": {
     "default": {
       "plugin_name": "file_watcher",
-      "config": { "certificate_file": "/var/lib/istio/data/cert-chain.pem", "refresh_interval": "900s" }
+      "config": {
+        "certificate_file": "/var/lib/istio/data/cert-chain.pem",
+        "private_key_file": "/var/lib/istio/data/key.pem",
+        "ca_certificate_file": "/var/lib/istio/data/root-cert.pem",
+        "refresh_interval": "900s"
+      }
     }
   },
   "server_listener_resource_name_template": "xds.istio.io/grpc/lds/inbound/%s"
@@ -34,7 +39,10 @@ fn the_bootstrap_of_istio_is_understood() {
     );
     let metadata = bootstrap.node.metadata.as_ref().unwrap();
     assert!(metadata.fields.contains_key("GENERATOR"));
-    assert_eq!(bootstrap.certificate_providers["default"], "file_watcher");
+    let own = &bootstrap.certificate_providers["default"];
+    let root = std::path::Path::new("/var/lib/istio/data/root-cert.pem");
+    assert_eq!(own.authorities.as_deref(), Some(root));
+    assert!(own.certificate.is_some() && own.key.is_some());
     assert!(bootstrap.notices.is_empty(), "{:?}", bootstrap.notices);
     let target = TargetName::parse("xds:///echo.ns.svc.cluster.local:7070").unwrap();
     let listener = bootstrap.listener_name(&target);
@@ -70,7 +78,10 @@ fn every_fault_is_told_with_its_path() {
             "node.id",
         ]
     );
-    assert!(fault.to_string().contains("TLS is not built yet"));
+    assert!(
+        fault.to_string().contains("offer insecure, or tls"),
+        "{fault}"
+    );
     for text in ["", "[]", "{", "{}", r#"{"xds_servers": []}"#] {
         assert!(Bootstrap::parse(text).is_err(), "{text}");
     }
@@ -125,4 +136,47 @@ fn a_file_may_be_absent() {
     let folder = std::env::temp_dir().join("corewire-no-such-folder");
     let fault = BootstrapSource::File(folder.join("bootstrap.json"));
     assert!(fault.read().unwrap_err().is_absent);
+}
+
+#[test]
+fn servers_are_spoken_to_by_the_first_credentials_that_can_be_used() {
+    let server = |credentials: &str| {
+        let text = format!(
+            r#"{{ "xds_servers": [{{ "server_uri": "a:1", "channel_creds": [{credentials}] }}] }}"#
+        );
+        Bootstrap::parse(&text).map(|it| it.servers[0].tls.clone())
+    };
+    let tls = r#"{ "type": "tls", "config": { "ca_certificate_file": "/ca.pem" } }"#;
+    let insecure = r#"{ "type": "insecure" }"#;
+    let files = server(tls).unwrap().expect("TLS");
+    assert_eq!(files, Files::new().with_authorities("/ca.pem"));
+    assert!(server(&format!("{insecure}, {tls}")).unwrap().is_none());
+    let unknown = r#"{ "type": "google_default" }"#;
+    assert!(server(&format!("{unknown}, {tls}")).unwrap().is_some());
+    // TLS that believes nobody is no TLS, and never clear text instead.
+    let fault = server(r#"{ "type": "tls" }"#).unwrap_err();
+    assert!(fault.to_string().contains("ca_certificate_file"), "{fault}");
+}
+
+#[test]
+fn providers_that_are_not_known_are_told() {
+    let bootstrap = Bootstrap::parse(
+        r#"{ "xds_servers": [{ "server_uri": "a:1", "channel_creds": [{ "type": "insecure" }] }],
+             "certificate_providers": { "x": { "plugin_name": "magic" },
+               "y": { "plugin_name": "file_watcher", "config": { "certificate_file": "/c" } } } }"#,
+    )
+    .unwrap();
+    assert!(!bootstrap.certificate_providers.contains_key("x"));
+    let told: Vec<_> = bootstrap
+        .notices
+        .iter()
+        .map(|it| it.path.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "certificate_providers[\"x\"].plugin_name",
+            "certificate_providers[\"y\"].config"
+        ]
+    );
 }
