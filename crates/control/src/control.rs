@@ -1,13 +1,14 @@
 //! A running control plane: the server, and the thread that makes what it serves.
 
 use crate::catalog::Catalog;
-use crate::config::{Config, Faults, MAX_CONFIG_OCTETS};
+use crate::config::{Config, ControlTls, Faults, MAX_CONFIG_OCTETS, TlsFiles};
 use crate::hub::Hub;
 use crate::log::Log;
 use crate::registry::Registry;
 use crate::service::ControlService;
 use crate::store::{Kept, Store};
 use crate::watch::{FileWatch, LOOK_EVERY};
+use corewire_transport::tls::{Files, ServerTls, TlsFault};
 use corewire_transport::{Address, Server, ServerOptions, parse_address};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt;
@@ -70,6 +71,8 @@ pub enum StartFault {
     },
     /// The state of before cannot be used.
     State(String),
+    /// A certificate, key or authority cannot be used.
+    Tls(TlsFault),
     /// An address cannot be listened at, or a thread not started.
     Io(io::Error),
 }
@@ -90,6 +93,7 @@ impl fmt::Display for StartFault {
                 Ok(())
             }
             Self::State(reason) => f.write_str(reason),
+            Self::Tls(_) => f.write_str("the control plane cannot speak TLS"),
             Self::Io(_) => f.write_str("the control plane cannot start"),
         }
     }
@@ -99,6 +103,7 @@ impl std::error::Error for StartFault {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Unreadable { error, .. } | Self::Io(error) => Some(error),
+            Self::Tls(fault) => Some(fault),
             Self::Config { .. } | Self::State(_) => None,
         }
     }
@@ -206,6 +211,7 @@ impl Control {
         });
         let mut server_options = ServerOptions::default();
         server_options.loops = options.loops.max(1);
+        server_options.tls = server_tls(&options.config, &config)?;
         let server = Server::start(&listen, service, server_options).map_err(StartFault::Io)?;
         let asked = Arc::new(AtomicBool::new(false));
         let mut thread = ControlThread {
@@ -220,6 +226,7 @@ impl Control {
             served: now,
             waits: false,
             listens: config.listen.clone(),
+            tls: config.tls.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("corewire-control".into())
@@ -285,6 +292,30 @@ fn addresses(options: &ControlOptions, config: &Config) -> Result<Vec<Address>, 
     texts.iter().map(parse).collect()
 }
 
+/// TLS of the own port. Files are relative to the one they are written in, and read again when
+/// they change.
+fn server_tls(file: &Path, config: &Config) -> Result<Option<ServerTls>, StartFault> {
+    let Some(tls) = &config.tls else {
+        return Ok(None);
+    };
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let TlsFiles {
+        certificate,
+        key,
+        authorities,
+    } = &tls.files;
+    let mut files = Files::new().with_identity(folder.join(certificate), folder.join(key));
+    if let Some(authorities) = authorities {
+        files = files.with_authorities(folder.join(authorities));
+    }
+    let settings = ServerTls::new(files).map_err(StartFault::Tls)?;
+    Ok(Some(if tls.allow_clear_text {
+        settings.allowing_clear_text()
+    } else {
+        settings
+    }))
+}
+
 /// Makes what is served: takes reloads, changes of the registry and the end of leases.
 struct ControlThread {
     hub: Arc<Hub>,
@@ -302,6 +333,7 @@ struct ControlThread {
     /// Changes of the registry wait for the next push.
     waits: bool,
     listens: Vec<String>,
+    tls: Option<ControlTls>,
 }
 
 impl ControlThread {
@@ -468,6 +500,11 @@ impl ControlThread {
             self.log
                 .line("listen has changed: it is obeyed at the next start");
             self.listens.clone_from(&config.listen);
+        }
+        if config.tls != self.tls {
+            self.log
+                .line("tls has changed: it is obeyed at the next start");
+            self.tls.clone_from(&config.tls);
         }
     }
 

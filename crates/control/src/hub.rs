@@ -16,7 +16,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
@@ -31,6 +31,8 @@ pub(crate) struct Hub {
     current: Mutex<Arc<Snapshot>>,
     streams: Mutex<Streams>,
     timers: Mutex<BTreeSet<(Instant, u64)>>,
+    /// Resources that all streams name, together.
+    named: AtomicUsize,
     report: Mutex<Report>,
     wake: ControlWake,
     closing: AtomicBool,
@@ -89,6 +91,8 @@ pub(crate) struct StreamSlot {
     /// There is another snapshot than the core has.
     stale: AtomicBool,
     deadline: Mutex<Option<Instant>>,
+    /// Resources that it names.
+    named: AtomicUsize,
 }
 
 impl StreamSlot {
@@ -131,6 +135,7 @@ impl Hub {
             current,
             streams: Mutex::default(),
             timers: Mutex::default(),
+            named: AtomicUsize::new(0),
             report: Mutex::new(Report {
                 file,
                 ..Report::default()
@@ -159,6 +164,12 @@ impl Hub {
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&lock(&self.current))
+    }
+
+    /// Which service a registered instance belongs to.
+    pub(crate) fn service_of(&self, id: &str) -> Option<Arc<str>> {
+        let roll = self.roll();
+        roll.registry.find(id).map(|one| Arc::clone(&one.service))
     }
 
     /// Serves this from now on.
@@ -205,6 +216,7 @@ impl Hub {
             // Another may have been published before this one is in the list.
             stale: AtomicBool::new(true),
             deadline: Mutex::default(),
+            named: AtomicUsize::new(0),
         });
         streams.open.insert(slot.number, Arc::clone(&slot));
         Some(slot)
@@ -212,7 +224,25 @@ impl Hub {
 
     pub(crate) fn release(&self, slot: &StreamSlot) {
         self.set_deadline(slot, None);
+        let named = slot.named.swap(0, Ordering::Relaxed);
+        self.named.fetch_sub(named, Ordering::Relaxed);
         lock(&self.streams).open.remove(&slot.number);
+    }
+
+    /// Notes how many resources a stream names now.
+    ///
+    /// # Errors
+    /// With the limit, when all streams together name more than they may.
+    pub(crate) fn note_names(&self, slot: &StreamSlot, named: usize) -> Result<(), usize> {
+        let before = slot.named.swap(named, Ordering::Relaxed);
+        // Wraps around when it shrinks, and so does the sum.
+        let change = named.wrapping_sub(before);
+        let total = self.named.fetch_add(change, Ordering::Relaxed);
+        let limit = self.snapshot().limits.total_subscriptions;
+        if named > before && total.wrapping_add(change) > limit {
+            return Err(limit);
+        }
+        Ok(())
     }
 
     /// Wakes this stream at that time.

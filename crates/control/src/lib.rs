@@ -41,6 +41,7 @@ mod hub;
 mod log;
 pub mod registry;
 mod resources;
+mod rights;
 mod service;
 mod snapshot;
 mod store;

@@ -5,6 +5,7 @@ use crate::generated::control as message;
 use crate::hub::{Hub, StreamSlot};
 use crate::log::Log;
 use crate::registry::{self, HEARTBEAT, LEAVE, LIST, REGISTER};
+use crate::rights::Rights;
 use crate::xds::{Event, Input, Variant};
 use corewire_message::{
     Body, CallContext, CallError, CallKind, Code, Inbound, Operation, Outbound, Request, Response,
@@ -49,14 +50,15 @@ impl Service for ControlService {
         }
     }
 
-    async fn call(&self, _context: &CallContext, request: Request) -> Response {
+    async fn call(&self, context: &CallContext, request: Request) -> Response {
         if request.operation == STATUS {
             let form = Form::of(&request.headers, &request.body);
             let read = codec::read::<message::StatusRequest>(form, &request);
             let status = read.map(|_| self.hub.status(Instant::now()));
             return status.map_or_else(Response::failed, |status| codec::write(form, &status));
         }
-        match registry::answer(&*self.hub, &request) {
+        let rights = Rights::of(&self.hub, context.peer().certificate.as_deref());
+        match registry::answer(&rights, &request) {
             Some(answer) => answer.unwrap_or_else(Response::failed),
             None => Response::failed(Status::of(Code::Unimplemented)),
         }
@@ -205,12 +207,19 @@ impl OpenStream<'_> {
             Poll::Ready(Err(error)) => Err(end_of(&error)),
             Poll::Ready(Ok(Some(message))) => {
                 let input = Input::Message(message.into_bytes());
-                let taken = self.slot.lock().handle_event(now, input);
-                taken.map_err(|fault| {
-                    let status = fault.to_status();
-                    let line = format!("xds: {}: {status}", self.peer);
-                    self.log.line(&line);
-                    status
+                let mut core = self.slot.lock();
+                let taken = core.handle_event(now, input);
+                let named = core.named();
+                drop(core);
+                let taken = taken.map_err(|fault| fault.to_status());
+                let counted = self.hub.note_names(&self.slot, named).map_err(|limit| {
+                    let text = format!(
+                        "all streams together may name {limit} resources (limits.total-subscriptions)"
+                    );
+                    Status::new(Code::ResourceExhausted, text)
+                });
+                taken.and(counted).inspect_err(|status| {
+                    self.log.line(&format!("xds: {}: {status}", self.peer));
                 })?;
                 Ok(true)
             }

@@ -10,7 +10,7 @@ use crate::generated::registry as message;
 use crate::registry::Instance;
 use prost::Message;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -45,15 +45,52 @@ struct Shared {
     wake: Condvar,
 }
 
+/// What waits for the disk. Bounded by the instances that are registered and those that are on
+/// disk, however long the disk hangs and however many come and go meanwhile: one that came and
+/// left before it was written leaves nothing behind.
 #[derive(Default)]
 struct Pending {
-    instances: HashMap<Arc<str>, Option<Arc<Instance>>>,
+    instances: Changes,
+    /// What is on disk, or may be soon: what of it leaves has to be deleted there.
+    on_disk: HashSet<Arc<str>>,
     generation: Option<u64>,
     closing: bool,
     fault: Option<String>,
 }
 
+type Changes = HashMap<Arc<str>, Option<Arc<Instance>>>;
+
 impl Pending {
+    fn add(&mut self, id: Arc<str>, change: Option<Arc<Instance>>) {
+        if change.is_none() && !self.on_disk.contains(&id) {
+            self.instances.remove(&id);
+        } else {
+            self.instances.insert(id, change);
+        }
+    }
+
+    /// What is written now. Until that has failed or not, it counts as being on disk.
+    fn take(&mut self) -> Changes {
+        let changes = std::mem::take(&mut self.instances);
+        let present = changes.iter().filter(|(_, change)| change.is_some());
+        self.on_disk.extend(present.map(|(id, _)| Arc::clone(id)));
+        changes
+    }
+
+    /// It was written.
+    fn written(&mut self, changes: &Changes) {
+        for (id, _) in changes.iter().filter(|(_, change)| change.is_none()) {
+            self.on_disk.remove(id);
+        }
+    }
+
+    /// It was not: put back, but what came meanwhile is newer.
+    fn put_back(&mut self, changes: Changes) {
+        for (id, change) in changes {
+            self.instances.entry(id).or_insert(change);
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.instances.is_empty() && self.generation.is_none()
     }
@@ -94,6 +131,14 @@ impl Store {
         let database = Database::create(&path).map_err(|error| fault(error.to_string()))?;
         let kept = read(&database).map_err(|error| fault(error.to_string()))?;
         let shared = Arc::new(Shared::default());
+        {
+            let mut pending = shared
+                .pending
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let ids = kept.instances.iter().map(|one| Arc::clone(&one.id));
+            pending.on_disk.extend(ids);
+        }
         let writes = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("corewire-store".into())
@@ -113,7 +158,9 @@ impl Store {
         generation: u64,
     ) {
         let mut pending = self.lock();
-        pending.instances.extend(changes);
+        for (id, change) in changes {
+            pending.add(id, change);
+        }
         pending.generation = Some(generation);
         self.shared.wake.notify_one();
     }
@@ -183,7 +230,7 @@ fn write_until_closed(database: &Database, shared: &Shared) {
                 .unwrap_or_else(PoisonError::into_inner);
             continue;
         }
-        let instances = std::mem::take(&mut pending.instances);
+        let instances = pending.take();
         let generation = pending.generation.take();
         drop(pending);
         let written = write(database, &instances, generation);
@@ -192,16 +239,16 @@ fn write_until_closed(database: &Database, shared: &Shared) {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match written {
-            Ok(()) => pending.fault = None,
+            Ok(()) => {
+                pending.fault = None;
+                pending.written(&instances);
+            }
             Err(error) => {
                 pending.fault = Some(error.to_string());
                 if pending.closing {
                     return;
                 }
-                // Put back; what came meanwhile is newer.
-                for (id, change) in instances {
-                    pending.instances.entry(id).or_insert(change);
-                }
+                pending.put_back(instances);
                 pending.generation = pending.generation.or(generation);
                 pending = shared
                     .wake
@@ -215,7 +262,7 @@ fn write_until_closed(database: &Database, shared: &Shared) {
 
 fn write(
     database: &Database,
-    instances: &HashMap<Arc<str>, Option<Arc<Instance>>>,
+    instances: &Changes,
     generation: Option<u64>,
 ) -> Result<(), redb::Error> {
     let write = database.begin_write()?;
@@ -264,6 +311,28 @@ mod tests {
         assert_eq!((kept.instances.len(), kept.generation), (99, 100));
         let found = kept.instances.iter().find(|one| &*one.id == "i-8");
         assert_eq!(found, Some(&*instance("i-8")));
+    }
+
+    #[test]
+    fn a_disk_that_hangs_costs_no_more_than_there_are_instances() {
+        let mut pending = Pending::default();
+        pending.add("old".into(), Some(instance("old")));
+        // Being written, and the disk hangs.
+        let writing = pending.take();
+        for round in 0..10_000 {
+            let id: Arc<str> = format!("i-{round}").into();
+            pending.add(Arc::clone(&id), Some(instance(&id)));
+            pending.add(id, None);
+        }
+        assert!(pending.instances.is_empty(), "{}", pending.instances.len());
+        pending.add("old".into(), None);
+        assert_eq!(pending.instances.len(), 1, "it may be on disk by now");
+        // The write fails: what is newer counts.
+        pending.put_back(writing);
+        assert_eq!(pending.instances["old"], None);
+        let writing = pending.take();
+        pending.written(&writing);
+        assert!(pending.on_disk.is_empty() && pending.is_empty());
     }
 
     #[test]

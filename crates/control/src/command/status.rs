@@ -8,10 +8,12 @@ use clap::Args;
 use corewire_message::Request;
 use corewire_message::blocking::Caller;
 use corewire_transport::blocking::Client;
+use corewire_transport::tls::{ClientTls, Files};
 use corewire_transport::{ClientOptions, Endpoint};
 use prost::Message;
 use std::fmt::Write;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,15 @@ pub(super) struct StatusArgs {
     /// Where it listens: HOST:PORT or unix:PATH
     #[arg(long, default_value = ASKED, value_name = "ADDRESS")]
     at: String,
+    /// Whose certificates are believed: the control plane is asked by TLS then
+    #[arg(long, value_name = "FILE")]
+    tls_authorities: Option<PathBuf>,
+    /// A certificate to present
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_authorities"])]
+    tls_certificate: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -35,6 +46,12 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     };
     let mut options = ClientOptions::default();
     options.connect_timeout = Duration::from_secs(2);
+    if let Some(authorities) = &args.tls_authorities {
+        let mut files = Files::new().with_authorities(authorities);
+        files.certificate.clone_from(&args.tls_certificate);
+        files.key.clone_from(&args.tls_key);
+        options.tls = Some(ClientTls::new(files)?);
+    }
     let client = Client::new(endpoint, options);
     let request = Request::new(STATUS)
         .with_body(StatusRequest {}.encode_to_vec())

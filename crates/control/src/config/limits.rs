@@ -18,6 +18,9 @@ pub struct RegistryConfig {
     pub restart_grace: Duration,
     /// Whether a service that is not in the file may be registered. Default yes.
     pub open: bool,
+    /// Whether an instance may be registered, renewed and removed only by whom a certificate says
+    /// that he stands for its service; needs TLS with authorities. Default no.
+    pub by_certificate: bool,
 }
 
 impl Default for RegistryConfig {
@@ -28,6 +31,7 @@ impl Default for RegistryConfig {
             max_ttl: Duration::from_secs(3600),
             restart_grace: Duration::from_secs(30),
             open: true,
+            by_certificate: false,
         }
     }
 }
@@ -51,6 +55,9 @@ impl RegistryConfig {
         }
         if let Some(open) = table.take("open").and_then(|value| value.boolean()) {
             config.open = open;
+        }
+        if let Some(asked) = table.take("by-certificate").and_then(|v| v.boolean()) {
+            config.by_certificate = asked;
         }
         if config.min_ttl > config.max_ttl {
             table.fault(
@@ -78,6 +85,8 @@ pub struct Limits {
     pub streams: usize,
     /// Resources one stream may name, of each type. Default 20,000.
     pub subscriptions: usize,
+    /// Resources that all streams together may name. Default 1,000,000.
+    pub total_subscriptions: usize,
     /// Requests a second one stream may send in the long run; more are read later. Default 500.
     pub requests_per_second: u32,
     /// While updates keep coming, clients get one push in this time at most. Default 50 ms.
@@ -91,6 +100,7 @@ impl Default for Limits {
             instances: 200_000,
             streams: 4096,
             subscriptions: 20_000,
+            total_subscriptions: 1_000_000,
             requests_per_second: 500,
             push_interval: Duration::from_millis(50),
         }
@@ -108,6 +118,7 @@ impl Limits {
             ("instances", &mut limits.instances),
             ("streams", &mut limits.streams),
             ("subscriptions", &mut limits.subscriptions),
+            ("total-subscriptions", &mut limits.total_subscriptions),
         ] {
             let read = table.take(name).and_then(|v| v.integer(1..=10_000_000));
             if let Some(read) = read.and_then(|number| usize::try_from(number).ok()) {

@@ -10,6 +10,7 @@ mod limits;
 mod pattern;
 mod reader;
 mod route;
+mod secure;
 mod service;
 mod sidecar;
 
@@ -21,6 +22,7 @@ pub use route::{
     Destination, FaultInjection, HashKey, HeaderMatch, HeaderTest, Mirror, PathMatch, RateLimit,
     Retry, Route,
 };
+pub use secure::{ControlTls, ServiceTls, TlsFiles};
 pub use service::{Admission, Balance, Circuit, Outlier, RetryBudget, Service, Subset};
 pub use sidecar::{Inbound, Outbound, Sidecar};
 
@@ -39,6 +41,8 @@ pub struct Config {
     pub listen: Vec<String>,
     /// The folder that keeps what must outlive a restart, as written (relative to the file).
     pub state: Option<PathBuf>,
+    /// TLS of its own port; `None`: clear text.
+    pub tls: Option<ControlTls>,
     /// How instances register.
     pub registry: RegistryConfig,
     /// What clients may ask of this process.
@@ -68,12 +72,23 @@ impl Config {
             let config = Self {
                 listen: reader::strings(&mut root, "listen"),
                 state: root.take("state").and_then(|v| v.string()).map(Into::into),
+                tls: ControlTls::read(&mut root),
                 registry: RegistryConfig::read(&mut root),
                 limits: Limits::read(&mut root),
                 services: service::read_all(&mut root),
                 routes: BTreeMap::new(),
                 sidecars: Vec::new(),
             };
+            let asks = config
+                .tls
+                .as_ref()
+                .is_some_and(|tls| tls.files.authorities.is_some());
+            if config.registry.by_certificate && !asks {
+                root.fault(
+                    "registry.by-certificate is set, but nobody is asked for a certificate",
+                    "write [tls] with certificate, key and authorities",
+                );
+            }
             let known = Known::of(&config.services);
             let routes = route::read_all(&mut root, &known);
             let sidecars = sidecar::read_all(&mut root, &known);

@@ -2,6 +2,7 @@
 
 use super::endpoint::{EndpointConfig, Metadata, Transport, labels};
 use super::reader::{Table, Value};
+use super::secure::ServiceTls;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,6 +134,8 @@ pub struct Service {
     pub subsets: Vec<Subset>,
     /// The share of calls that clients drop unsent, millionths.
     pub drop: u32,
+    /// What clients must do to be let in; `None`: clear text.
+    pub tls: Option<ServiceTls>,
 }
 
 impl Service {
@@ -150,6 +153,7 @@ impl Service {
             admission: None,
             subsets: Vec::new(),
             drop: 0,
+            tls: None,
         }
     }
 }
@@ -193,6 +197,7 @@ fn read<'r, 't>(mut table: Table<'r, 't>) -> Option<(Service, Value<'r, 't>)> {
     service.admission = admission(&mut table);
     service.subsets = subsets(&mut table);
     service.drop = table.take("drop").and_then(|v| v.percent()).unwrap_or(0);
+    service.tls = ServiceTls::read(&mut table);
     table.finish();
     read_name?;
     Some((service, name?))

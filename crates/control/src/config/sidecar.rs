@@ -3,6 +3,7 @@
 use super::Known;
 use super::pattern::Pattern;
 use super::reader::{Table, Value};
+use super::secure::TlsFiles;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,6 +22,9 @@ pub struct Sidecar {
     pub outbound: Vec<Outbound>,
     /// Towards the network function beside it.
     pub inbound: Vec<Inbound>,
+    /// Its certificate: for services that want TLS, and for its inbound ports, which want it of
+    /// everybody then. The network function beside it is spoken to in clear text.
+    pub tls: Option<TlsFiles>,
 }
 
 /// A listener for the network function beside the sidecar.
@@ -68,6 +72,7 @@ pub(super) fn read_all(root: &mut Table<'_, '_>, known: &Known<'_>) -> Vec<Arc<S
         let mut taken = HashMap::new();
         let outbound = outbound(&mut table, known, &mut taken);
         let inbound = inbound(&mut table, &mut taken);
+        let tls = TlsFiles::of_sidecar(&mut table);
         table.finish();
         let pattern = |text: Option<String>| Pattern::new(text.unwrap_or_else(|| "*".into()));
         sidecars.push(Arc::new(Sidecar {
@@ -76,6 +81,7 @@ pub(super) fn read_all(root: &mut Table<'_, '_>, known: &Known<'_>) -> Vec<Arc<S
             cluster: pattern(cluster),
             outbound,
             inbound,
+            tls,
         }));
     }
     sidecars

@@ -29,6 +29,36 @@ fn an_empty_file_is_valid_and_serves_what_registers() {
 }
 
 #[test]
+fn tls_is_read_and_what_would_trust_nobody_is_refused() {
+    let config = Config::parse(
+        r#"
+[tls]
+certificate = "c.pem"
+key = "c.key"
+authorities = "ca.pem"
+[registry]
+by-certificate = true
+[[service]]
+name = "a"
+tls = { names = "a.example" }
+"#,
+    );
+    let config = config.unwrap_or_else(|faults| panic!("{faults}"));
+    let tls = config.services["a"].tls.clone().unwrap();
+    assert_eq!((&*tls.provider, &*tls.names[0]), ("default", "a.example"));
+    assert!(!config.tls.unwrap().allow_clear_text);
+
+    let found = faults("[registry]\nby-certificate = true\n");
+    assert!(found[0].contains("nobody is asked"), "{found:?}");
+    let found = faults("[tls]\ncertificate = \"c\"\n");
+    assert!(found[0].contains("key"), "{found:?}");
+    let sidecar =
+        "[[sidecar]]\nname = \"s\"\nnode = \"s\"\ntls = { certificate = \"c\", key = \"k\" }\n";
+    let found = faults(sidecar);
+    assert!(found[0].contains("nobody would be trusted"), "{found:?}");
+}
+
+#[test]
 fn every_fault_is_told_with_its_place() {
     let text = r#"
 lissten = ["127.0.0.1:1"]

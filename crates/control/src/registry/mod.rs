@@ -213,6 +213,12 @@ impl Registry {
             .flat_map(BTreeMap::values)
     }
 
+    /// The instance of this name.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<&Arc<Instance>> {
+        self.instances.get(id).map(|entry| &entry.instance)
+    }
+
     /// Every service somebody is registered for.
     pub fn services(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
         self.by_service.keys()

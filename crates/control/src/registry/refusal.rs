@@ -28,6 +28,13 @@ pub enum Refusal {
         /// How many may be.
         limit: usize,
     },
+    /// The caller's certificate does not stand for this service.
+    NotYours {
+        /// Which.
+        service: String,
+        /// What it is for.
+        names: Vec<String>,
+    },
     /// There are as many services as there may be.
     TooManyServices {
         /// How many may be.
@@ -49,6 +56,7 @@ impl Refusal {
             Self::Invalid(_) => Code::InvalidArgument,
             Self::NotRegistered => Code::NotFound,
             Self::UnknownService => Code::FailedPrecondition,
+            Self::NotYours { .. } => Code::PermissionDenied,
             Self::Full { .. } | Self::TooManyServices { .. } => Code::ResourceExhausted,
         };
         Status::new(code, self.to_string())
@@ -72,6 +80,15 @@ impl fmt::Display for Refusal {
             Self::Full { limit } => write!(
                 f,
                 "{limit} instances are registered, which is the limit: raise limits.instances"
+            ),
+            Self::NotYours { service, names } if names.is_empty() => write!(
+                f,
+                "who registers {service:?} must present a certificate that stands for it, and none with a name came"
+            ),
+            Self::NotYours { service, names } => write!(
+                f,
+                "this certificate stands for {}, not for {service:?}",
+                names.join(", ")
             ),
             Self::TooManyServices { limit } => write!(
                 f,

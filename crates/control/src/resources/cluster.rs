@@ -1,8 +1,9 @@
 //! CDS: how a service is balanced and protected.
 
 use super::endpoints::socket_address;
+use super::secure;
 use super::view::View;
-use crate::config::{Balance, Inbound, Outlier, Service};
+use crate::config::{Balance, Inbound, Outlier, Service, TlsFiles};
 use corewire_xds::envoy::config::cluster::v3::circuit_breakers::{Thresholds, thresholds};
 use corewire_xds::envoy::config::cluster::v3::cluster::{
     ClusterDiscoveryType, CommonLbConfig, DiscoveryType, EdsClusterConfig, LbConfig, LbPolicy,
@@ -41,13 +42,28 @@ pub(crate) fn cluster_name(service: &str, subset: Option<&str>) -> String {
 pub(super) fn of_service(
     view: &View,
     service: &Service,
+    files: Option<&TlsFiles>,
     notices: &mut BTreeSet<String>,
 ) -> Vec<Cluster> {
     let subsets = service.subsets.iter().map(|subset| Some(&*subset.name));
     let names = std::iter::once(None).chain(subsets);
-    names
+    let socket = service
+        .tls
+        .as_ref()
+        .and_then(|tls| secure::upstream(view, tls, files));
+    if service.tls.is_some() && socket.is_none() {
+        notices.insert(format!(
+            "{}: wants TLS, but the sidecar has no certificate (tls of [[sidecar]])",
+            service.name
+        ));
+    }
+    let mut clusters: Vec<_> = names
         .map(|subset| cluster(view, service, subset, notices))
-        .collect()
+        .collect();
+    for cluster in &mut clusters {
+        cluster.transport_socket.clone_from(&socket);
+    }
+    clusters
 }
 
 fn cluster(

@@ -2,8 +2,9 @@
 
 use super::cluster::{ads, inbound_name};
 use super::endpoints::socket_address;
+use super::secure;
 use super::route::{FAULT, RATE_LIMIT, outbound_name, to_cluster};
-use crate::config::{Config, Inbound, Outbound, Route, Sidecar};
+use crate::config::{Config, Inbound, Outbound, Route, Sidecar, TlsFiles};
 use corewire_xds::Any;
 use corewire_xds::envoy::config::core::v3::TrafficDirection;
 use corewire_xds::envoy::config::listener::v3::{
@@ -54,7 +55,7 @@ pub(super) fn outbound(sidecar: &Sidecar, outbound: &Outbound, config: &Config) 
 }
 
 /// A port in front of the network function beside a sidecar.
-pub(super) fn inbound(inbound: &Inbound) -> Listener {
+pub(super) fn inbound(inbound: &Inbound, files: Option<&TlsFiles>) -> Listener {
     let name = format!("inbound|{}", inbound.listen);
     let routes = to_cluster(&name, &inbound_name(inbound.to));
     let manager = HttpConnectionManager {
@@ -64,7 +65,11 @@ pub(super) fn inbound(inbound: &Inbound) -> Listener {
         ..HttpConnectionManager::default()
     };
     let direction = TrafficDirection::Inbound;
-    socket_listener(name, inbound.listen, &manager, direction)
+    let mut listener = socket_listener(name, inbound.listen, &manager, direction);
+    for chain in &mut listener.filter_chains {
+        chain.transport_socket = files.map(secure::downstream);
+    }
+    listener
 }
 
 fn socket_listener(

@@ -10,6 +10,7 @@ mod digest;
 mod endpoints;
 mod listener;
 mod route;
+mod secure;
 mod set;
 mod view;
 
@@ -59,7 +60,7 @@ impl ViewSet {
         let routes = config.routes.get(&service.name).map_or(&[][..], |r| r);
         let api = listener::api(&service.name, routes);
         let route = route::of_service(view, &service.name, routes, &mut notices);
-        let clusters = cluster::of_service(view, service, &mut notices);
+        let clusters = cluster::of_service(view, service, None, &mut notices);
         self.put(ResourceType::Listener, Resource::new(&service.name, &api));
         self.put(ResourceType::Route, Resource::new(&service.name, &route));
         for made in clusters {
@@ -90,12 +91,12 @@ impl ViewSet {
             }
         }
         for service in reached.iter().filter_map(|name| config.services.get(name)) {
-            for made in cluster::of_service(view, service, &mut notices) {
+            for made in cluster::of_service(view, service, sidecar.tls.as_ref(), &mut notices) {
                 set.put(ResourceType::Cluster, Resource::new(&made.name, &made));
             }
         }
         for inbound in &sidecar.inbound {
-            let made = listener::inbound(inbound);
+            let made = listener::inbound(inbound, sidecar.tls.as_ref());
             set.put(ResourceType::Listener, Resource::new(&made.name, &made));
             let made = cluster::inbound(inbound);
             set.put(ResourceType::Cluster, Resource::new(&made.name, &made));

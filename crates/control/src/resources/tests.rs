@@ -2,10 +2,12 @@ use super::*;
 use crate::config::Config;
 use crate::registry::Instance;
 use corewire_xds::envoy::config::cluster::v3::Cluster;
+use corewire_xds::envoy::config::core::v3::transport_socket;
 use corewire_xds::envoy::config::listener::v3::Listener;
 use corewire_xds::envoy::config::route::v3::RouteConfiguration;
 use corewire_xds::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
 use corewire_xds::envoy::config::route::v3::route::Action;
+use corewire_xds::envoy::extensions::transport_sockets::tls::v3 as tls;
 use corewire_xds::{Any, Message, Name};
 
 const WHOLE: &str = include_str!("../../../../deploy/control/control.toml");
@@ -74,6 +76,75 @@ headers = [{ name = "x", exact = "1" }, { name = "y", prefix = "a.b", ignore-cas
         panic!("{older:?}");
     };
     assert_eq!(regex.regex, r"(?i)a\.b.*");
+}
+
+#[test]
+fn tls_is_asked_for_as_each_kind_of_client_does_it() {
+    let text = r#"
+[[service]]
+name = "smf"
+tls = { names = ["smf.core.example", "spiffe://example/sa/smf"], sni = "smf.core.example" }
+[[sidecar]]
+name = "with"
+node = "with"
+outbound = [{ listen = "127.0.0.1:1", services = ["smf"] }]
+inbound = [{ listen = "127.0.0.1:2", to = "127.0.0.1:3" }]
+tls = { certificate = "/c.pem", key = "/c.key", authorities = "/ca.pem" }
+[[sidecar]]
+name = "without"
+node = "without"
+outbound = [{ listen = "127.0.0.1:1", services = ["smf"] }]
+"#;
+    let context = |cluster: &Cluster| -> Option<tls::CommonTlsContext> {
+        let socket = cluster.transport_socket.clone()?;
+        let Some(transport_socket::ConfigType::TypedConfig(any)) = socket.config_type else {
+            panic!("typed");
+        };
+        let upstream: tls::UpstreamTlsContext = any.unpack().unwrap();
+        assert_eq!(upstream.sni, "smf.core.example");
+        upstream.common_tls_context
+    };
+    for view in View::OF_APIS {
+        let cluster: Cluster = unpack(&view_of(&view, text).clusters, "smf");
+        let common = context(&cluster).expect("TLS");
+        let own = common.tls_certificate_provider_instance.unwrap();
+        assert_eq!(own.instance_name, "default");
+        assert!(
+            common.tls_certificates.is_empty(),
+            "no files for who has a bootstrap"
+        );
+    }
+    let config = Config::parse(text).unwrap();
+    let of = |name: &str| {
+        let sidecar = config.sidecars.iter().find(|it| &*it.name == name).unwrap();
+        let view = View::Envoy(Some(name.into()));
+        ViewSet::of_sidecar(&view, &config, sidecar)
+    };
+    let with = of("with");
+    let common = context(&unpack(&with.clusters, "smf")).expect("TLS");
+    assert_eq!(common.tls_certificates.len(), 1);
+    assert!(
+        common.tls_certificate_provider_instance.is_none(),
+        "Envoy does not know it"
+    );
+    let inside: Cluster = unpack(&with.clusters, "inbound|127.0.0.1:3");
+    assert!(
+        inside.transport_socket.is_none(),
+        "clear text to the function beside it"
+    );
+    let listener = |name: &str| -> Listener { unpack(&with.listeners, name) };
+    let inbound = &listener("inbound|127.0.0.1:2").filter_chains[0];
+    assert!(inbound.transport_socket.is_some());
+    let outbound = &listener("outbound|127.0.0.1:1").filter_chains[0];
+    assert!(outbound.transport_socket.is_none());
+    let without = of("without");
+    assert!(context(&unpack(&without.clusters, "smf")).is_none());
+    assert!(
+        without
+            .notices
+            .iter()
+            .any(|it| it.contains("no certificate"))
+    );
 }
 
 #[test]

@@ -47,15 +47,18 @@ impl Held {
         }
     }
 
+    /// What it has under this name.
+    pub(super) fn get(&self, name: &str) -> Option<Digest> {
+        self.resources.get(name).copied()
+    }
+
     /// Notes what was refused, at most `limit` names.
-    pub(super) fn refuse(&mut self, names: &[Arc<str>], limit: usize) {
-        for name in names {
-            if let Some(digest) = self.resources.get(name) {
-                if self.refused.len() >= limit && !self.refused.contains_key(name) {
-                    continue;
-                }
-                self.refused.insert(Arc::clone(name), *digest);
+    pub(super) fn refuse(&mut self, refused: &[(Arc<str>, Digest)], limit: usize) {
+        for (name, digest) in refused {
+            if self.refused.len() >= limit && !self.refused.contains_key(name) {
+                continue;
             }
+            self.refused.insert(Arc::clone(name), *digest);
         }
     }
 

@@ -10,7 +10,8 @@
 //! - At most one response of a type is on its way. What changes meanwhile is not queued: the next
 //!   response is made of the then current snapshot, so a slow client costs no memory.
 //! - What a client has is known name by name; only what differs is sent, and it is never sent
-//!   again to who refused it. After a refusal the type is silent for [`NACK_PAUSE`].
+//!   again to who refused it. Of several that were refused together the bad ones are found by
+//!   sending halves. After a refusal the type is silent for [`NACK_PAUSE`].
 //! - Clusters and endpoints go before listeners and routes (make before break).
 //! - What a client names after reconnecting is compared by content, so that a restart of either
 //!   side costs a request and no response.
@@ -23,15 +24,17 @@
 //! ```
 
 mod diff;
+mod fault;
 mod node;
 mod response;
 mod stream;
 mod subscription;
+mod suspects;
 #[cfg(test)]
 mod tests;
 
 #[cfg(test)]
-pub(crate) use stream::StreamFault;
+pub(crate) use fault::StreamFault;
 pub(crate) use stream::{AdsStream, Event, Input, Variant};
 
 use std::time::Duration;

@@ -1,17 +1,19 @@
 //! One stream of one client.
 
+mod status;
+
 use super::diff::{Diff, Held};
-use super::node::{kept, shortened, version};
+use super::fault::StreamFault;
+use super::node::{kept, shortened};
 use super::subscription::Subscription;
+use super::suspects::Suspects;
 use super::{
     ACK_PATIENCE, IDENTIFY_WITHIN, MAKE_BEFORE_BREAK, MAX_RESOURCE_NAME, NACK_PAUSE, REQUEST_BURST,
     RESPONSE_OCTETS, response,
 };
-use crate::generated::control::{ClientStatus, TypeStatus};
-use crate::resources::{Digest, Resource, View};
+use crate::resources::{Digest, Resource, TypeSet, View};
 use crate::snapshot::Snapshot;
 use bytes::Bytes;
-use corewire_message::{Code, Status};
 use corewire_xds::envoy::config::core::v3::Node;
 use corewire_xds::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
 use corewire_xds::{Message, ResourceType};
@@ -60,42 +62,6 @@ pub(crate) enum Event {
     },
 }
 
-/// Why a stream is ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum StreamFault {
-    /// Its octets are no request.
-    Malformed(String),
-    /// It asks for more names than one stream may.
-    TooManyNames { kind: ResourceType, limit: usize },
-    /// It asks for a name that is none.
-    Name { kind: ResourceType },
-    /// It never said who it is.
-    Silent,
-}
-
-impl StreamFault {
-    pub(crate) fn to_status(&self) -> Status {
-        match self {
-            Self::Malformed(reason) => Status::new(
-                Code::InvalidArgument,
-                format!("this is no discovery request: {reason}"),
-            ),
-            Self::TooManyNames { kind, limit } => Status::new(
-                Code::ResourceExhausted,
-                format!("one stream may name {limit} {kind} resources (limits.subscriptions)"),
-            ),
-            Self::Name { kind } => Status::new(
-                Code::InvalidArgument,
-                format!("the name of a {kind} resource has 1 to {MAX_RESOURCE_NAME} octets"),
-            ),
-            Self::Silent => Status::new(
-                Code::DeadlineExceeded,
-                format!("no request came within {} s", IDENTIFY_WITHIN.as_secs()),
-            ),
-        }
-    }
-}
-
 /// A response that waits for its answer.
 #[derive(Debug)]
 struct Outstanding {
@@ -118,11 +84,49 @@ struct TypeState {
     silent_until: Option<Instant>,
     /// The whole type as it was last refused (state of the world).
     refused: Option<Digest>,
+    /// What was refused together with others: which of them is bad is found by sending them apart.
+    suspects: Suspects,
+    /// Suspects go before what is new, in turn.
+    suspects_first: bool,
     accepted: String,
     acks: u64,
     nacks: u64,
     refusal: String,
     refused_version: String,
+}
+
+impl TypeState {
+    /// Whether there may be something to send.
+    const fn has_something(&self) -> bool {
+        self.look || self.answer || !self.suspects.is_empty()
+    }
+
+    /// Notes what was refused: one that was alone is bad, of several nobody knows which.
+    fn blame(&mut self, names: &[Arc<str>], limit: usize) {
+        let mut refused = Vec::with_capacity(names.len());
+        for name in names {
+            refused.extend(self.held.get(name).map(|it| (Arc::clone(name), it)));
+        }
+        if refused.len() > 1 {
+            refused = self.suspects.split(refused, limit);
+        }
+        self.held.refuse(&refused, limit);
+    }
+
+    /// Suspects to send now, if it is their turn.
+    fn suspects(&mut self, set: &TypeSet, nothing_new: bool) -> Option<Vec<Arc<Resource>>> {
+        if self.suspects.is_empty() || !(nothing_new || self.suspects_first) {
+            self.suspects_first = true;
+            return None;
+        }
+        self.suspects_first = false;
+        let (held, wanted) = (&self.held, &self.wanted);
+        self.suspects.next(|name, digest| {
+            let same = held.get(name) == Some(digest) && wanted.wants(name);
+            let current = set.get(name).filter(|it| same && it.digest == digest);
+            current.cloned()
+        })
+    }
 }
 
 /// The server's side of one stream.
@@ -220,7 +224,7 @@ impl AdsStream {
         self.node.as_ref()?;
         ORDER.into_iter().find_map(|kind| {
             let state = &self.types[kind as usize];
-            let due = (state.look || state.answer)
+            let due = state.has_something()
                 && state.wanted.asked
                 && state.outstanding.is_none()
                 && state.silent_until.is_none_or(|until| now >= until);
@@ -240,12 +244,11 @@ impl AdsStream {
         let identify = self.node.is_none().then(|| self.opened + IDENTIFY_WITHIN);
         let of_types = self.types.iter().filter_map(|state| {
             let answered = state.outstanding.as_ref().map(|o| o.sent + ACK_PATIENCE);
-            let waits = state.look || state.answer;
             answered
                 .into_iter()
                 .chain(state.silent_until)
                 .min()
-                .filter(|_| waits)
+                .filter(|_| state.has_something())
         });
         identify
             .into_iter()
@@ -468,7 +471,7 @@ impl AdsStream {
         state.refusal = shortened(&reason);
         state.refused_version.clone_from(&version);
         state.refused = Some(outstanding.version);
-        state.held.refuse(&outstanding.names, limit);
+        state.blame(&outstanding.names, limit);
         state.silent_until = Some(outstanding.sent + NACK_PAUSE);
         let reason = state.refusal.clone();
         self.tell(Event::Refused {
@@ -483,6 +486,11 @@ impl AdsStream {
         let set = Arc::clone(self.snapshot.set(&self.view, kind));
         let state = &mut self.types[kind as usize];
         let diff = state.held.diff(&state.wanted, &set, full);
+        if let Some(suspects) = state.suspects(&set, diff.is_empty()) {
+            let version = state.held.digest();
+            let nonce = self.sent(now, kind, version, &suspects);
+            return Some(response::sotw(kind, &nonce, version, &suspects));
+        }
         let answer = std::mem::take(&mut state.answer);
         state.look = false;
         if diff.is_empty() && !answer {
@@ -519,7 +527,13 @@ impl AdsStream {
     fn delta_response(&mut self, now: Instant, kind: ResourceType) -> Option<Bytes> {
         let set = Arc::clone(self.snapshot.set(&self.view, kind));
         let state = &mut self.types[kind as usize];
-        let Diff { changed, removed } = state.held.diff(&state.wanted, &set, true);
+        let diff = state.held.diff(&state.wanted, &set, true);
+        if let Some(suspects) = state.suspects(&set, diff.is_empty()) {
+            let version = state.held.digest();
+            let nonce = self.sent(now, kind, version, &suspects);
+            return Some(response::delta(kind, &nonce, version, &suspects, &[]));
+        }
+        let Diff { changed, removed } = diff;
         let answer = std::mem::take(&mut state.answer);
         state.look = false;
         if changed.is_empty() && removed.is_empty() && !answer {
@@ -567,62 +581,15 @@ impl AdsStream {
         self.events.push_back(event);
     }
 
+    /// How many resources it names, of all types.
+    pub(crate) fn named(&self) -> usize {
+        let types = self.types.iter();
+        types.map(|state| state.wanted.names.len()).sum()
+    }
+
     /// The name of the client's node; empty before it has said it.
     pub(crate) fn node_id(&self) -> &str {
         self.node.as_ref().map_or("", |node| &node.id)
-    }
-
-    /// What is known of the client, for people.
-    pub(crate) fn status(&self, now: Instant) -> ClientStatus {
-        let node = self.node.clone().unwrap_or_default();
-        let version = version(&node);
-        let mut notices: Vec<String> = Vec::new();
-        if self.view == View::Envoy(None) {
-            notices.push("no [[sidecar]] matches its node: it gets no listeners".into());
-        }
-        if let Some(view) = self.snapshot.views.get(&self.view) {
-            notices.extend(view.notices.iter().take(100).cloned());
-        }
-        ClientStatus {
-            node_id: node.id,
-            node_cluster: node.cluster,
-            user_agent: format!("{} {version}", node.user_agent_name)
-                .trim()
-                .to_owned(),
-            peer: String::new(),
-            variant: match self.variant {
-                Variant::Sotw => "sotw".into(),
-                Variant::Delta => "delta".into(),
-            },
-            kind: self.view.name().into(),
-            sidecar: match &self.view {
-                View::Envoy(Some(sidecar)) => sidecar.to_string(),
-                _ => String::new(),
-            },
-            connected_ms: u64::try_from(now.saturating_duration_since(self.opened).as_millis())
-                .unwrap_or(u64::MAX),
-            types: self.type_status(),
-            notices,
-        }
-    }
-
-    fn type_status(&self) -> Vec<TypeStatus> {
-        let asked = ResourceType::ALL.map(|kind| (kind, &self.types[kind as usize]));
-        let asked = asked.into_iter().filter(|(_, state)| state.wanted.asked);
-        asked
-            .map(|(kind, state)| TypeStatus {
-                r#type: kind.short_name().into(),
-                subscribed: u32::try_from(state.wanted.names.len()).unwrap_or(u32::MAX),
-                wildcard: state.wanted.wildcard,
-                sent_version: state.held.digest().to_string(),
-                acked_version: state.accepted.clone(),
-                acks: state.acks,
-                nacks: state.nacks,
-                refusal: state.refusal.clone(),
-                refused_version: state.refused_version.clone(),
-                outstanding: state.outstanding.is_some(),
-            })
-            .collect()
     }
 }
 

@@ -474,6 +474,92 @@ fn incremental_streams_get_changes_only() {
     assert_eq!(delta_names(&talk.hear_delta().unwrap()), ["s1"]);
 }
 
+/// A client that refuses a whole response for one bad resource, as gRPC C++ before gRFC A46 does.
+#[test]
+fn good_resources_get_through_to_who_refuses_whole_responses() {
+    let names: Vec<String> = (0..8).map(|n| format!("s{n}")).collect();
+    let mut talk = Talk::delta("gRPC C-core", &snapshot(8, &[]));
+    talk.delta_say(DeltaDiscoveryRequest {
+        type_url: EDS.type_url().into(),
+        resource_names_subscribe: names.clone(),
+        ..DeltaDiscoveryRequest::default()
+    });
+    let (mut taken, mut refusals) = (std::collections::BTreeSet::new(), 0);
+    for _ in 0..100 {
+        let Some(response) = talk.hear_delta() else {
+            talk.wait(NACK_PAUSE);
+            match talk.hear_delta() {
+                Some(response) => refusals += answer(&mut talk, &response, &mut taken),
+                None => break,
+            }
+            continue;
+        };
+        refusals += answer(&mut talk, &response, &mut taken);
+    }
+    assert_eq!(taken.len(), 7, "all but the bad one: {taken:?}");
+    assert!(!taken.contains("s5"));
+    assert_eq!(refusals, 4, "8, 4, 2, 1");
+    // The bad one is known now: it is sent when it changes, alone.
+    talk.serve(&snapshot(8, &[5]));
+    assert_eq!(delta_names(&talk.hear_delta().unwrap()), ["s5"]);
+
+    fn answer(
+        talk: &mut Talk,
+        response: &DeltaDiscoveryResponse,
+        taken: &mut std::collections::BTreeSet<String>,
+    ) -> u32 {
+        let bad = delta_names(response).contains(&"s5");
+        if !bad {
+            taken.extend(delta_names(response).iter().map(ToString::to_string));
+        }
+        talk.delta_say(DeltaDiscoveryRequest {
+            type_url: response.type_url.clone(),
+            response_nonce: response.nonce.clone(),
+            error_detail: bad.then(|| rpc::Status {
+                message: "s5 does not please me".into(),
+                ..rpc::Status::default()
+            }),
+            ..DeltaDiscoveryRequest::default()
+        });
+        u32::from(bad)
+    }
+}
+
+/// Who refuses everything is not kept busy, and hears of changes at the same pace.
+#[test]
+fn suspects_do_not_hold_back_what_is_new() {
+    let names: Vec<String> = (0..64).map(|n| format!("s{n}")).collect();
+    let mut talk = Talk::delta("gRPC C-core", &snapshot(64, &[]));
+    talk.delta_say(DeltaDiscoveryRequest {
+        type_url: EDS.type_url().into(),
+        resource_names_subscribe: names,
+        ..DeltaDiscoveryRequest::default()
+    });
+    let refuse = |talk: &mut Talk, response: &DeltaDiscoveryResponse| {
+        talk.delta_say(DeltaDiscoveryRequest {
+            type_url: response.type_url.clone(),
+            response_nonce: response.nonce.clone(),
+            error_detail: Some(rpc::Status::default()),
+            ..DeltaDiscoveryRequest::default()
+        });
+    };
+    let first = talk.hear_delta().unwrap();
+    refuse(&mut talk, &first);
+    talk.serve(&snapshot(64, &[63]));
+    let mut seconds = 0;
+    loop {
+        talk.wait(NACK_PAUSE);
+        seconds += 1;
+        let response = talk.hear_delta().unwrap();
+        assert_eq!(talk.hear_delta(), None, "one a second");
+        if delta_names(&response) == ["s63"] {
+            break;
+        }
+        refuse(&mut talk, &response);
+    }
+    assert!(seconds <= 2, "{seconds} s behind suspects");
+}
+
 #[test]
 fn initial_versions_are_honoured() {
     let state = snapshot(3, &[]);

@@ -87,8 +87,12 @@ impl Plane {
     }
 
     pub(crate) fn client(&self, protocol: &str) -> blocking::Client {
+        self.client_with(protocol, ClientOptions::default())
+    }
+
+    pub(crate) fn client_with(&self, protocol: &str, options: ClientOptions) -> blocking::Client {
         let endpoint = format!("{protocol}://{}", self.address).parse().unwrap();
-        blocking::Client::new(endpoint, ClientOptions::default())
+        blocking::Client::new(endpoint, options)
     }
 
     pub(crate) fn status(&self) -> status_messages::StatusResponse {
