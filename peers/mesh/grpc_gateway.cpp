@@ -15,6 +15,7 @@
 #include "harness/cpu_clock.hpp"
 #include "harness/json.hpp"
 #include "harness/pacing.hpp"
+#include "mesh/grpc_tls.hpp"
 #include "mesh/load.hpp"
 #include "mesh/messages.hpp"
 #include "mesh/shim.hpp"
@@ -33,7 +34,7 @@ std::chrono::system_clock::time_point in(double seconds) {
                std::chrono::duration<double>(seconds));
 }
 
-std::shared_ptr<grpc::Channel> channel_to(const std::string& target) {
+std::shared_ptr<grpc::Channel> channel_to(const std::string& target, const Certificates& tls) {
     // Debian's gRPC runs abseil's deadlock detector.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     grpc::ChannelArguments arguments;
@@ -42,7 +43,10 @@ std::shared_ptr<grpc::Channel> channel_to(const std::string& target) {
     const bool by_name = target.starts_with("xds:");
     if (!by_name) arguments.SetLoadBalancingPolicyName("round_robin");
     const std::string name = by_name ? target : "ipv4:" + target;
-    return grpc::CreateCustomChannel(name, grpc::InsecureChannelCredentials(), arguments);
+    // By name, a cluster that demands TLS gets it, with the bootstrap's certificates (gRFC A29).
+    const auto credentials = by_name ? grpc::XdsCredentials(grpc::InsecureChannelCredentials())
+                                     : client_credentials(tls);
+    return grpc::CreateCustomChannel(name, credentials, arguments);
 }
 
 /// A call of an application that was written for gRPC.
@@ -118,7 +122,7 @@ class Gateway {
     Gateway(const GatewayOptions& options, peers::TerminationSignals& signals)
         : options_(options),
           signals_(signals),
-          channel_(channel_to(options.target)),
+          channel_(channel_to(options.target, options.tls)),
           face_(channel_),
           body_(create_data(options.payload)),
           measured_(options) {}

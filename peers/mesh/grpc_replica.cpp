@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "mesh/grpc_tls.hpp"
 #include "mesh/messages.hpp"
 #include "mesh/shim.hpp"
 #include "sm_contexts.grpc.pb.h"
@@ -123,15 +124,16 @@ class UnaryCall final : public Tag {
 
 class GrpcReplica final : public Replica {
   public:
-    explicit GrpcReplica(unsigned ports) {
+    explicit GrpcReplica(const ReplicaOptions& options) {
         absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
         grpc::ServerBuilder builder;
         builder.SetMaxReceiveMessageSize(-1);
         // Else a port that another gRPC server uses would be taken as well, silently.
         builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-        std::vector<int> bound(ports);
+        std::vector<int> bound(options.ports);
+        const auto credentials = server_credentials(options.tls);
         for (int& port : bound) {
-            builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+            builder.AddListeningPort("127.0.0.1:0", credentials, &port);
         }
         builder.RegisterService(&host_.plain);
         builder.RegisterService(&host_.shim);
@@ -169,6 +171,8 @@ class GrpcReplica final : public Replica {
 
 }  // namespace
 
-std::unique_ptr<Replica> serve_grpc(unsigned ports) { return std::make_unique<GrpcReplica>(ports); }
+std::unique_ptr<Replica> serve_grpc(const ReplicaOptions& options) {
+    return std::make_unique<GrpcReplica>(options);
+}
 
 }  // namespace mesh

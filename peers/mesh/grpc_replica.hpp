@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mesh/load.hpp"
+#include "mesh/options.hpp"
 
 namespace mesh {
 
@@ -17,6 +18,6 @@ class Replica {
     [[nodiscard]] virtual Versions versions() const = 0;
 };
 
-std::unique_ptr<Replica> serve_grpc(unsigned ports);
+std::unique_ptr<Replica> serve_grpc(const ReplicaOptions& options);
 
 }  // namespace mesh

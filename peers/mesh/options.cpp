@@ -19,6 +19,9 @@ Usage: corewire-mesh-gateway --target TARGET [options]
   --warmup SECONDS          before that (default 1)
   --patience SECONDS        for the service to be reached (default 10)
   --connect N               requests before the warm-up (default 1)
+  --tls-certificate FILE, --tls-key FILE, --tls-authorities FILE
+                            TLS to listed replicas: our certificate, whose are believed (gRPC and
+                            shim). By name, the control plane and the bootstrap say
   --json                    accepted; the output is always JSON lines
 
 Prints JSON events as corewire-peer-client does, with one_way and first_answer_ns besides.
@@ -31,6 +34,8 @@ Usage: corewire-mesh-replica [options]
 
   --kind grpc|shim|nghttp2  what it speaks (default grpc)
   --ports N                 listen at so many free ports, one thread for all (default 1)
+  --tls-certificate FILE, --tls-key FILE, --tls-authorities FILE
+                            mutual TLS (gRPC and shim)
   --json                    accepted; the output is always JSON lines
 
 Prints a JSON line with its addresses. Runs until SIGTERM, SIGINT or the end of standard input.
@@ -46,6 +51,30 @@ Kind parse_kind(const std::string& name) {
     if (name == "shim") return Kind::shim;
     if (name == "nghttp2") return Kind::nghttp2;
     throw UsageError("--kind is grpc, shim or nghttp2, not '" + name + "'");
+}
+
+/// Whether it was one of these options.
+bool parse_tls(Arguments& arguments, Certificates& tls) {
+    if (arguments.is("--tls-certificate")) {
+        tls.certificate = arguments.value();
+    } else if (arguments.is("--tls-key")) {
+        tls.key = arguments.value();
+    } else if (arguments.is("--tls-authorities")) {
+        tls.authorities = arguments.value();
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/// All three, for gRPC, or none.
+void check_tls(Kind kind, const Certificates& tls) {
+    const bool any = !(tls.certificate + tls.key + tls.authorities).empty();
+    const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.authorities.empty();
+    if (any && !all) {
+        throw UsageError("--tls-certificate, --tls-key and --tls-authorities belong together");
+    }
+    if (any && kind == Kind::nghttp2) throw UsageError("--kind nghttp2 speaks clear text only");
 }
 
 std::optional<double> parse_rate(const std::string& text) {
@@ -84,10 +113,11 @@ GatewayOptions parse_gateway_options(int argc, const char* const* argv) {
             options.connect = static_cast<unsigned>(arguments.whole_number(1, 100'000));
         } else if (arguments.is("--help")) {
             options.help = true;
-        } else if (!arguments.is("--json")) {
+        } else if (!parse_tls(arguments, options.tls) && !arguments.is("--json")) {
             arguments.unknown();
         }
     }
+    check_tls(options.kind, options.tls);
     if (!options.help && options.target.empty()) {
         throw UsageError("--target is missing, see --help");
     }
@@ -103,10 +133,11 @@ ReplicaOptions parse_replica_options(int argc, const char* const* argv) {
             options.ports = static_cast<unsigned>(arguments.whole_number(1, 4096));
         } else if (arguments.is("--help")) {
             options.help = true;
-        } else if (!arguments.is("--json")) {
+        } else if (!parse_tls(arguments, options.tls) && !arguments.is("--json")) {
             arguments.unknown();
         }
     }
+    check_tls(options.kind, options.tls);
     return options;
 }
 

@@ -14,6 +14,13 @@ namespace mesh {
 /// What speaks.
 enum class Kind { grpc, shim, nghttp2 };
 
+/// PEM files; empty: none, and without authorities or certificate clear text is spoken.
+struct Certificates {
+    std::string certificate;
+    std::string key;
+    std::string authorities;
+};
+
 struct GatewayOptions {
     Kind kind = Kind::grpc;
     /// "host:port,host:port,..." or "xds:///SERVICE".
@@ -27,6 +34,8 @@ struct GatewayOptions {
     double patience = 10;
     /// Requests before the warm-up, so that every replica is connected.
     unsigned connect = 1;
+    /// To replicas that are listed; by name, the control plane and the bootstrap say.
+    Certificates tls;
     bool help = false;
     peers::Nanoseconds started = 0;
 };
@@ -35,6 +44,7 @@ struct ReplicaOptions {
     Kind kind = Kind::grpc;
     /// So many free ports of 127.0.0.1.
     unsigned ports = 1;
+    Certificates tls;
     bool help = false;
 };
 

@@ -35,7 +35,7 @@ void wait_for_end(peers::TerminationSignals& signals) {
 }
 
 std::unique_ptr<mesh::Replica> serve(const mesh::ReplicaOptions& options) {
-    if (options.kind != mesh::Kind::nghttp2) return mesh::serve_grpc(options.ports);
+    if (options.kind != mesh::Kind::nghttp2) return mesh::serve_grpc(options);
 #ifdef MESH_WITH_NGHTTP2
     return mesh::serve_h2(options.ports);
 #else

@@ -2,7 +2,6 @@
 //! Network Applications", for its eight adapters and ours.
 
 mod adapters;
-mod certificates;
 mod figures;
 mod peers;
 mod plan;
@@ -18,12 +17,12 @@ use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
 use self::adapters::{BASELINE, Subject};
-use self::certificates::Certificates;
 use self::plan::Request;
 use self::profile::Spec;
 use self::run::{Bench, Raw};
 use self::talk::NoResult;
 use crate::args::{GutiArgs, Tls};
+use crate::certificates::{self, Certificates};
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Cell, Failure, Mode, Record};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
@@ -136,7 +135,7 @@ impl Scenario for Guti {
     fn prepare(&mut self, dir: &Path) -> anyhow::Result<()> {
         let secured = |subject: &Subject| subject.tls != Tls::Off && subject.hole.is_none();
         if self.subjects.iter().any(secured) {
-            let made = Certificates::make(dir, &self.bench.listen)?;
+            let made = Certificates::make(dir, &certificates::name_of_host(&self.bench.listen))?;
             self.bench.certificates = Some(made);
         }
         Ok(())

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod certificates;
 mod clock;
 mod compare;
 mod console;

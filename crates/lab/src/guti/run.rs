@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::adapters::Subject;
-use super::certificates::Certificates;
 use super::peers::Peers;
 use super::talk::{Conversation, NoResult, Terms, await_ready};
+use crate::args::Tls;
+use crate::certificates::{Certificates, End};
 use crate::harness::{PeerResult, Ready};
 use crate::machine::{LoadWatch, process_cpu};
 use crate::process::{CpuPlan, Process};
@@ -101,9 +102,18 @@ impl Bench {
 
     /// The options of TLS for one of the programs.
     fn tls(&self, subject: &Subject, is_server: bool) -> Vec<String> {
-        self.certificates
-            .as_ref()
-            .map_or_else(Vec::new, |made| made.options(subject.tls, is_server))
+        let (mode, Some(made)) = (subject.tls, &self.certificates) else {
+            return Vec::new();
+        };
+        let mode = match mode {
+            Tls::Off => return Vec::new(),
+            Tls::Server => "server",
+            Tls::Mutual => "mutual",
+        };
+        let end = if is_server { End::Server } else { End::Client };
+        let mut options = vec!["--tls".to_owned(), mode.to_owned()];
+        options.extend(made.options(end));
+        options
     }
 
     fn start_client(

@@ -7,12 +7,17 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-use crate::args::Tls;
-
 /// The folder in that of the results. The keys are worth nothing: no one else believes the authority.
 const FOLDER: &str = "certificates";
 
 const AUTHORITY: &str = "authority";
+
+/// An end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Server,
+    Client,
+}
 
 /// The ends, and the names that their certificates are for.
 const ENDS: [(&str, &str); 2] = [
@@ -22,16 +27,20 @@ const ENDS: [(&str, &str); 2] = [
 
 /// Where they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Certificates {
+pub(crate) struct Certificates {
     folder: PathBuf,
 }
 
 impl Certificates {
     /// Makes them in the folder of the results; those of a session that is resumed are taken again.
+    /// The server's is also for `more`, as OpenSSL writes names: `DNS:amf.local`; may be empty.
     ///
     /// # Errors
     /// When OpenSSL is not there or does not do it.
-    pub(super) fn make(results: &Path, listen: &str) -> anyhow::Result<Self> {
+    pub(crate) fn make(results: &Path, more: &str) -> anyhow::Result<Self> {
+        // Programs are given the names of the files wherever they run.
+        let results = std::path::absolute(results)
+            .with_context(|| format!("{} is no path", results.display()))?;
         let made = Self {
             folder: results.join(FOLDER),
         };
@@ -48,8 +57,8 @@ impl Certificates {
              -addext keyUsage=critical,keyCertSign,cRLSign",
         )?;
         for (name, mut names) in ENDS.map(|(name, names)| (name, names.to_owned())) {
-            if name == ENDS[0].0 {
-                names.push_str(&extra_name(listen));
+            if name == ENDS[0].0 && !more.is_empty() {
+                names.push_str(&format!(",{more}"));
             }
             let extensions = format!(
                 "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n\
@@ -76,7 +85,9 @@ impl Certificates {
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .output()
-            .context("--tls needs the program openssl; install the package openssl")?;
+            .context(
+                "TLS needs the program openssl to make certificates; install the package openssl",
+            )?;
         if !output.status.success() {
             bail!(
                 "openssl {arguments}: {}\n{}",
@@ -91,35 +102,43 @@ impl Certificates {
         self.folder.join(format!("{name}.{extension}"))
     }
 
-    /// The options of the server program or of the client program.
-    pub(super) fn options(&self, kind: Tls, is_server: bool) -> Vec<String> {
-        let mode = match kind {
-            Tls::Off => return Vec::new(),
-            Tls::Server => "server",
-            Tls::Mutual => "mutual",
-        };
-        let end = ENDS[usize::from(!is_server)].0;
-        let mut options = vec!["--tls".to_owned(), mode.to_owned()];
-        for (option, name, extension) in [
-            ("--tls-certificate", end, "pem"),
-            ("--tls-key", end, "key"),
-            ("--tls-authorities", AUTHORITY, "pem"),
-        ] {
-            let file = self.file(name, extension);
-            options.extend([option.to_owned(), file.display().to_string()]);
-        }
-        options
+    /// The certificate of an end.
+    pub(crate) fn certificate(&self, end: End) -> PathBuf {
+        self.file(ENDS[end as usize].0, "pem")
+    }
+
+    /// Its key.
+    pub(crate) fn key(&self, end: End) -> PathBuf {
+        self.file(ENDS[end as usize].0, "key")
+    }
+
+    /// Whom both believe.
+    pub(crate) fn authorities(&self) -> PathBuf {
+        self.file(AUTHORITY, "pem")
+    }
+
+    /// The options by which a program is told where they are.
+    pub(crate) fn options(&self, end: End) -> Vec<String> {
+        let files = [
+            ("--tls-certificate", self.certificate(end)),
+            ("--tls-key", self.key(end)),
+            ("--tls-authorities", self.authorities()),
+        ];
+        let words = files.into_iter();
+        words
+            .flat_map(|(option, file)| [option.to_owned(), file.display().to_string()])
+            .collect()
     }
 }
 
-/// The host that the server listens at, when the usual names do not hold it.
-fn extra_name(listen: &str) -> String {
+/// The name of the host that a server listens at, when the usual ones do not hold it; may be empty.
+pub(crate) fn name_of_host(listen: &str) -> String {
     let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host {
         "" | "localhost" | "127.0.0.1" | "::1" => String::new(),
-        address if address.parse::<std::net::IpAddr>().is_ok() => format!(",IP:{address}"),
-        name => format!(",DNS:{name}"),
+        address if address.parse::<std::net::IpAddr>().is_ok() => format!("IP:{address}"),
+        name => format!("DNS:{name}"),
     }
 }
 
@@ -132,15 +151,14 @@ mod tests {
         let made = Certificates {
             folder: PathBuf::from("/x"),
         };
-        assert!(made.options(Tls::Off, true).is_empty());
-        let server = made.options(Tls::Mutual, true).join(" ");
+        let server = made.options(End::Server).join(" ");
         assert_eq!(
             server,
-            "--tls mutual --tls-certificate /x/server.pem --tls-key /x/server.key \
+            "--tls-certificate /x/server.pem --tls-key /x/server.key \
              --tls-authorities /x/authority.pem"
         );
         assert!(
-            made.options(Tls::Server, false)
+            made.options(End::Client)
                 .contains(&"/x/client.key".to_owned())
         );
     }
@@ -150,11 +168,11 @@ mod tests {
         for (listen, name) in [
             ("127.0.0.1:0", ""),
             ("[::1]:0", ""),
-            ("10.0.0.7:5000", ",IP:10.0.0.7"),
-            ("[fe80::1]:1", ",IP:fe80::1"),
-            ("amf.local:1", ",DNS:amf.local"),
+            ("10.0.0.7:5000", "IP:10.0.0.7"),
+            ("[fe80::1]:1", "IP:fe80::1"),
+            ("amf.local:1", "DNS:amf.local"),
         ] {
-            assert_eq!(extra_name(listen), name, "{listen}");
+            assert_eq!(name_of_host(listen), name, "{listen}");
         }
     }
 }
