@@ -265,12 +265,8 @@ impl Context {
     /// The link to an endpoint.
     pub(crate) fn link(&self, id: EndpointId) -> &Arc<Link> {
         self.links.get_or_init(id.index(), || {
-            Arc::new(Link::to(
-                self.router.endpoints(),
-                id,
-                &self.around,
-                self.carriage,
-            ))
+            let endpoint = self.router.endpoints().get(id);
+            Arc::new(Link::to(endpoint, &self.around, self.carriage))
         })
     }
 

@@ -14,9 +14,14 @@ const PAUSE: Duration = Duration::from_micros(4);
 /// How many messages of a burst are written one by one.
 const MOST_CREDIT: u32 = 8;
 /// As many octets as this are written, however young: enough that the call's own cost vanishes.
-const LARGE: usize = 64 * 1024;
+pub(crate) const LARGE: usize = 64 * 1024;
 /// Octets that have waited as long as this are written by the next sender.
 const OLD: Duration = Duration::from_micros(25);
+/// So long a thread in a rush goes on without a look at the clock, which costs as much as all the
+/// rest of a small message.
+const BLIND: Duration = Duration::from_micros(1);
+/// And no more messages than this.
+const MOST_BLIND: u32 = 16;
 
 /// What to do with a message that has just been accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +40,10 @@ pub(crate) struct Pace {
     left: Option<Instant>,
     /// Until when it has written enough.
     rests: Option<Instant>,
+    /// Messages that it may still gather without looking at the clock.
+    blind: u32,
+    /// Those that it has gathered so since it looked.
+    unseen: u32,
 }
 
 impl Pace {
@@ -44,7 +53,18 @@ impl Pace {
             credit: MOST_CREDIT,
             left: None,
             rests: None,
+            blind: 0,
+            unseen: 0,
         }
+    }
+
+    /// Whether it may leave a message with others that wait, without asking what time it is:
+    /// messages have come so fast that little can have passed.
+    pub(crate) fn is_blind(&mut self) -> bool {
+        let blind = self.blind > 0;
+        self.blind -= u32::from(blind);
+        self.unseen += u32::from(blind);
+        blind
     }
 
     /// It comes to send, at `now`.
@@ -53,6 +73,11 @@ impl Pace {
             Some(left) => now.saturating_duration_since(left),
             None => Duration::MAX,
         };
+        // As many more as come in that time, at the speed that they came at.
+        let count = self.unseen + 1;
+        let pace = u128::from(count) * BLIND.as_nanos() / pause.as_nanos().max(1);
+        self.blind = pace.min(u128::from(MOST_BLIND)) as u32;
+        self.unseen = 0;
         if pause >= PAUSE {
             let earned = (pause.as_nanos() / PAUSE.as_nanos()).min(u128::from(MOST_CREDIT));
             self.credit = (self.credit + earned as u32).min(MOST_CREDIT);
@@ -182,6 +207,25 @@ mod tests {
         let most = MOST_CREDIT as usize;
         assert_eq!(written(most, Duration::ZERO, 1300, 1).0, MOST_CREDIT);
         assert_eq!(written(most + 3, Duration::ZERO, 1300, 1).0, MOST_CREDIT);
+    }
+
+    #[test]
+    fn only_a_rush_is_blind_and_never_for_long() {
+        let mut pace = Pace::new();
+        let mut now = Instant::now();
+        let mut blind = |gap: Duration| {
+            now += gap;
+            pace.arrive(now);
+            pace.gathered(now);
+            (0..100).filter(|_| pace.is_blind()).count()
+        };
+        assert_eq!(blind(Duration::from_micros(5)), 0);
+        assert_eq!(blind(2 * BLIND), 0);
+        assert_eq!(blind(BLIND / 4), 4);
+        // Five came in this time.
+        assert_eq!(blind(BLIND / 2), 10);
+        assert_eq!(blind(Duration::ZERO), MOST_BLIND as usize);
+        assert_eq!(blind(100 * BLIND), 0);
     }
 
     #[test]

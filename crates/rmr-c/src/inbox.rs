@@ -180,6 +180,7 @@ impl Inbox {
         old: Option<NonNull<Message>>,
         deadline: Deadline,
     ) -> Option<NonNull<Message>> {
+        let mut deadline = deadline;
         let mut state = self.state();
         loop {
             if let Some(Held(message)) = state.queue.pop_front() {
@@ -205,6 +206,7 @@ impl Inbox {
             if state.closed {
                 return None;
             }
+            deadline = deadline.begun();
             if !state.served && state.driver.is_some() {
                 let role = Role::Receiver(old);
                 let (guard, outcome) = self.drive(state, pool, role, deadline);
@@ -743,6 +745,8 @@ impl Observer for Ended<'_> {
 pub(crate) enum Deadline {
     /// Not at all.
     Now,
+    /// For so long, from when it is begun on: who need not wait need not know the time.
+    Within(Duration),
     /// Until then.
     At(Instant),
     /// For ever.
@@ -758,7 +762,15 @@ impl Deadline {
         match millis {
             0 => Self::Now,
             ..0 => Self::Never,
-            millis => Self::after(Duration::from_millis(millis.unsigned_abs().into())),
+            millis => Self::Within(Duration::from_millis(millis.unsigned_abs().into())),
+        }
+    }
+
+    /// The same, with its end fixed.
+    pub(crate) fn begun(self) -> Self {
+        match self {
+            Self::Within(duration) => Self::after(duration),
+            fixed => fixed,
         }
     }
 
@@ -772,6 +784,7 @@ impl Deadline {
     fn left(self) -> Option<Duration> {
         match self {
             Self::Now => Some(Duration::ZERO),
+            Self::Within(duration) => Some(duration),
             Self::At(at) => Some(at.saturating_duration_since(Instant::now())),
             Self::Never => None,
         }

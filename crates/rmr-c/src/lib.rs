@@ -53,6 +53,7 @@ mod nng;
 mod outgoing;
 mod pool;
 mod readable;
+mod ready;
 mod send;
 mod state;
 mod surroundings;

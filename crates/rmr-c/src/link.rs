@@ -3,24 +3,23 @@
 //! A link to an endpoint lives as long as its context and connects when there is something to
 //! send; one that belongs to a connection which a peer made lives as long as that.
 
-use crate::flush::{Advice, FlushPolicy, Pace};
+use crate::flush::{Advice, FlushPolicy, LARGE, Pace};
 use crate::log::say;
 use crate::memories;
-use crate::message::Message;
 use crate::names;
 use crate::native::outgoing::NativeSender;
 use crate::native::record;
 use crate::nng::NngSender;
 use crate::outgoing::{MOST_WAITING, Outgoing};
+use crate::ready::Ready;
 use crate::state::{self, Refused};
 use crate::surroundings::Surroundings;
-use corewire_rmr::{Counter, DropKind, EndpointCounters, EndpointId, Endpoints};
+use corewire_rmr::{Counter, DropKind, Endpoint, EndpointCounters};
 use corewire_sys::{Address, Socket};
 use corewire_wire::rmr::record::MAX_TRACE;
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use std::cell::Cell;
 use std::io::{self, IoSlice};
-use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -84,27 +83,9 @@ pub(crate) struct Link {
     out: Mutex<Out>,
     open: AtomicBool,
     around: Arc<Surroundings>,
-    /// What became of messages.
-    pub(crate) counts: Counts,
-}
-
-/// Where it is counted what becomes of messages.
-pub(crate) enum Counts {
-    /// With the endpoint.
-    Endpoint(Arc<Endpoints>, EndpointId),
-    /// With all others of the context that are known by their connection only.
-    Shared(Arc<EndpointCounters>),
-}
-
-impl Deref for Counts {
-    type Target = EndpointCounters;
-
-    fn deref(&self) -> &EndpointCounters {
-        match self {
-            Self::Endpoint(endpoints, id) => endpoints.get(*id).counters(),
-            Self::Shared(counters) => counters,
-        }
-    }
+    /// What became of messages: the endpoint's, or where the peer is known by its connection only,
+    /// shared with all others of the context that are.
+    pub(crate) counts: Arc<EndpointCounters>,
 }
 
 struct Out {
@@ -125,6 +106,38 @@ struct Out {
     unreachable: Option<Instant>,
 }
 
+impl Out {
+    /// Leaves a message with those that wait, if that is all there is to do about it.
+    fn joins(&mut self, message: &Ready<'_>) -> bool {
+        let octets = message.frame().len();
+        // Who waits, and is to be written by the flusher at the latest, has a connection.
+        let joins = self.armed
+            && self.socket.is_some()
+            && !self.waiting.is_empty()
+            && octets < LARGE_FRAME
+            && self.waiting.waiting() + octets < LARGE
+            && message.parts.trace.len() <= MAX_TRACE
+            && PACE.with(|pace| {
+                let mut changed = pace.get();
+                let blind = changed.is_blind();
+                pace.set(changed);
+                blind
+            });
+        if joins && self.native.is_some() {
+            self.push_record(message);
+        } else if joins {
+            self.waiting.push(message.frame(), 0);
+        }
+        joins
+    }
+
+    fn push_record(&mut self, message: &Ready<'_>) {
+        let source = &mut self.source;
+        self.waiting
+            .push_with(|octets| record::write(message, source, octets));
+    }
+}
+
 /// What the flusher found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tended {
@@ -140,27 +153,21 @@ pub(crate) enum Tended {
 
 impl Link {
     /// To an endpoint that will be connected to.
-    pub(crate) fn to(
-        endpoints: &Arc<Endpoints>,
-        id: EndpointId,
-        around: &Arc<Surroundings>,
-        carriage: Carriage,
-    ) -> Self {
-        let name = endpoints.get(id).name().to_owned();
-        let counts = Counts::Endpoint(Arc::clone(endpoints), id);
-        Self::new(name, None, counts, around, carriage)
+    pub(crate) fn to(endpoint: &Endpoint, around: &Arc<Surroundings>, carriage: Carriage) -> Self {
+        let counts = Arc::clone(endpoint.counters());
+        Self::new(endpoint.name().to_owned(), None, counts, around, carriage)
     }
 
     /// Back over a connection that a peer made.
     pub(crate) fn back(socket: Arc<Socket>, around: &Arc<Surroundings>) -> Self {
-        let counts = Counts::Shared(Arc::clone(&around.back_counts));
+        let counts = Arc::clone(&around.back_counts);
         Self::new(socket.peer(), Some(socket), counts, around, Carriage::Si95)
     }
 
     fn new(
         name: String,
         socket: Option<Arc<Socket>>,
-        counts: Counts,
+        counts: Arc<EndpointCounters>,
         around: &Arc<Surroundings>,
         carriage: Carriage,
     ) -> Self {
@@ -223,10 +230,14 @@ impl Link {
     /// Nothing of it was or will be sent.
     pub(crate) fn send(
         self: &Arc<Self>,
-        message: &Message,
+        message: &Ready<'_>,
         patience: Patience,
     ) -> Result<(), Refused> {
         let mut out = self.out();
+        if out.joins(message) {
+            self.count(&self.counts.accepted, 1);
+            return Ok(());
+        }
         let result = self.try_send(&mut out, message, patience);
         if result.is_ok() {
             self.count(&self.counts.accepted, 1);
@@ -264,16 +275,17 @@ impl Link {
 
     /// Counts while `out` is locked.
     fn count(&self, counter: &Counter, count: u64) {
-        match &self.counts {
-            Counts::Endpoint(..) => counter.add_exclusively(count),
-            Counts::Shared(_) => counter.add(count),
+        if self.dials {
+            counter.add_exclusively(count);
+        } else {
+            counter.add(count);
         }
     }
 
     fn try_send(
         self: &Arc<Self>,
         out: &mut Out,
-        message: &Message,
+        message: &Ready<'_>,
         patience: Patience,
     ) -> Result<(), Refused> {
         if let Carriage::Nng { waits } = self.carriage {
@@ -286,7 +298,7 @@ impl Link {
             self.look(out);
         }
         self.connected(out, CONNECT_WAIT)?;
-        if out.native.is_some() && message.trace_range().len() > MAX_TRACE {
+        if out.native.is_some() && message.parts.trace.len() > MAX_TRACE {
             return Err(Refused::new(state::OVERFLOW, libc::EMSGSIZE));
         }
         let frame = message.frame();
@@ -304,9 +316,7 @@ impl Link {
             self.flush(out, 0, CONNECT_WAIT)?;
         }
         if out.native.is_some() {
-            let source = &mut out.source;
-            out.waiting
-                .push_with(|octets| record::write(message, source, octets));
+            out.push_record(message);
         } else if advice == Advice::Write && out.waiting.is_empty() {
             self.write_through(out, frame)?;
         } else {
@@ -332,7 +342,7 @@ impl Link {
     fn send_by_nng(
         &self,
         out: &mut Out,
-        message: &Message,
+        message: &Ready<'_>,
         patience: Patience,
         waits: bool,
     ) -> Result<(), Refused> {

@@ -9,10 +9,14 @@
 //! ones are written here alone. `tp_buf` is null or points at `capacity` initialised octets, of
 //! which `alloc_len` may be used.
 
+use crate::context::Context;
+use crate::link::Link;
+use crate::ready::Parts;
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use corewire_wire::rmr::{D1_OCTETS, HEADER_OCTETS, Header, HeaderMut};
 use libc::{c_int, c_uchar, c_void};
 use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
 
 /// `rmr_mbuf_t`.
 #[repr(C)]
@@ -51,13 +55,29 @@ const PREFIX: usize = size_of::<Prefix>();
 pub(crate) const OVERHEAD: usize = TRANSPORT_OCTETS + HEADER_OCTETS + D1_OCTETS;
 
 // Where the lengths of the header, the trace data and the two extra areas stand in it.
-const LENGTHS: [usize; 4] = [196, 200, 204, 208];
+const LENGTHS: usize = 196;
 const XACTION: usize = 12;
 
-#[repr(C)]
+#[repr(C, align(16))]
 struct Prefix {
     capacity: usize,
     arrival: u64,
+    /// The address of the names that the message was begun with, without trace data, if nobody
+    /// has changed its header since; what sending writes there does not count. 0: begin it anew.
+    begun: usize,
+    /// Where a message in this buffer went to last.
+    route: Option<Route>,
+}
+
+/// Where messages of one type and subscription go, as long as there is no other table.
+#[derive(Clone, Copy)]
+pub(crate) struct Route {
+    pub(crate) generation: u64,
+    pub(crate) message_type: i32,
+    pub(crate) sub_id: i32,
+    /// Contexts and their links are never freed.
+    pub(crate) context: &'static Context,
+    pub(crate) link: &'static Arc<Link>,
 }
 
 /// The names that go into what is sent.
@@ -147,8 +167,31 @@ impl Message {
         }
     }
 
+    /// Where a message in this buffer went to last.
+    pub(crate) fn route(&self) -> Option<&Route> {
+        if self.tp_buf.is_null() {
+            return None;
+        }
+        self.prefix().route.as_ref()
+    }
+
+    /// Notes where it goes.
+    pub(crate) fn set_route(&mut self, route: Route) {
+        if !self.tp_buf.is_null() {
+            // SAFETY: every buffer has a prefix, and `self` is borrowed alone.
+            unsafe { (*prefix_of(self.tp_buf)).route = Some(route) };
+        }
+    }
+
+    fn set_begun(&mut self, begun: usize) {
+        if !self.tp_buf.is_null() {
+            // SAFETY: every buffer has a prefix, and `self` is borrowed alone.
+            unsafe { (*prefix_of(self.tp_buf)).begun = begun };
+        }
+    }
+
     fn prefix(&self) -> &Prefix {
-        // SAFETY: not null (both callers look), and every buffer has a prefix.
+        // SAFETY: not null (the callers look), and every buffer has a prefix.
         unsafe { &*prefix_of(self.tp_buf) }
     }
 
@@ -166,18 +209,26 @@ impl Message {
 
     /// Begins the next message in the room that this one has, after it was sent.
     pub(crate) fn begin_again(&mut self, trace: usize, names: &Names) {
-        let octets = self.rmr_octets_mut();
-        if let Some(mut header) = HeaderMut::init(octets, trace) {
-            header.set_source(&names.name);
-            header.set_source_ip(&names.address);
+        let begun = std::ptr::from_ref(names).addr();
+        if trace > 0 || self.tp_buf.is_null() || self.prefix().begun != begun {
+            let header = HeaderMut::init(self.rmr_octets_mut(), trace);
+            let is_plain = header.is_some() && trace == 0;
+            if let Some(mut header) = header {
+                header.set_source(&names.name);
+                header.set_source_ip(&names.address);
+            }
+            self.set_begun(if is_plain { begun } else { 0 });
+        } else if let Some(mut header) = self.sending_header() {
+            // The rest is as it was, or is written by sending.
+            header.xaction_mut().fill(0);
         }
+        self.point();
         self.state = crate::state::OK;
         self.mtype = -1;
         self.sub_id = -1;
         self.len = 0;
         self.flags = 0;
         self.rts_fd = -1;
-        self.point();
     }
 
     /// Takes in a message that was received; `standard` is the room to have at least. `false`
@@ -300,18 +351,17 @@ impl Message {
 
     /// The same, to be written.
     pub(crate) fn octets_mut(&mut self) -> &mut [u8] {
+        self.set_begun(0);
+        self.sending_octets()
+    }
+
+    /// The same, for what is written into each message that is sent.
+    pub(crate) fn sending_octets(&mut self) -> &mut [u8] {
         if self.tp_buf.is_null() {
             return &mut [];
         }
         // SAFETY: as in `octets`, and `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.tp_buf.cast(), self.alloc_len as usize) }
-    }
-
-    /// As SI95 carries it: what is used of the octets, once the header says how much that is.
-    pub(crate) fn frame(&self) -> &[u8] {
-        let end = TRANSPORT_OCTETS + self.payload_at() + self.used_payload().len();
-        let octets = self.octets();
-        &octets[..end.min(octets.len())]
     }
 
     /// From the RMR header on.
@@ -331,31 +381,44 @@ impl Message {
         HeaderMut::over(self.rmr_octets_mut())
     }
 
+    /// The same, for what is written into each message that is sent: type, subscription, length,
+    /// transaction, and that no call waits for it.
+    pub(crate) fn sending_header(&mut self) -> Option<HeaderMut<'_>> {
+        HeaderMut::over(self.sending_octets().get_mut(TRANSPORT_OCTETS..)?)
+    }
+
     /// Octets `at..at + N` of the header.
     pub(crate) fn field<const N: usize>(&self, at: usize) -> &[u8] {
         self.rmr_octets().get(at..at + N).unwrap_or_default()
     }
 
-    fn length(&self, which: usize) -> usize {
-        let field = self.field::<4>(LENGTHS[which]);
-        <[u8; 4]>::try_from(field).map_or(0, |octets| u32::from_be_bytes(octets) as usize)
+    /// Where its parts stand.
+    pub(crate) fn parts(&self) -> Parts {
+        let lengths = self.field::<16>(LENGTHS).first_chunk::<16>();
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = lengths.copied().unwrap_or_default();
+        let [header, trace, d1, d2] = [[a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]]
+            .map(|length| u32::from_be_bytes(length) as usize);
+        let call = header + trace;
+        Parts {
+            trace: header..call,
+            call: call..call + d1,
+            payload: call + d1 + d2,
+        }
     }
 
     /// Where the trace data begins, from the RMR header on, and its length.
     pub(crate) fn trace_range(&self) -> std::ops::Range<usize> {
-        let at = self.length(0);
-        at..at + self.length(1)
+        self.parts().trace
     }
 
     /// Where the octets of a call stand, from the RMR header on.
     pub(crate) fn call_range(&self) -> std::ops::Range<usize> {
-        let at = self.trace_range().end;
-        at..at + self.length(2)
+        self.parts().call
     }
 
     /// Where the payload begins, from the RMR header on.
     pub(crate) fn payload_at(&self) -> usize {
-        self.call_range().end + self.length(3)
+        self.parts().payload
     }
 
     /// Octets of payload there is room for.
@@ -386,7 +449,10 @@ impl Message {
     /// Sets the pointers that C sees to where the header says that things are.
     fn point(&mut self) {
         let at = self.payload_at();
-        let octets = self.rmr_octets_mut();
+        let octets = self
+            .sending_octets()
+            .get_mut(TRANSPORT_OCTETS..)
+            .unwrap_or_default();
         if octets.len() < HEADER_OCTETS {
             (self.header, self.xaction, self.payload) = (null_mut(), null_mut(), null_mut());
             return;
@@ -431,6 +497,8 @@ fn new_buffer(capacity: usize) -> Option<NonNull<u8>> {
     let prefix = Prefix {
         capacity,
         arrival: 0,
+        begun: 0,
+        route: None,
     };
     // SAFETY: the block is larger than a prefix, and calloc aligns for every type.
     unsafe { raw.cast::<Prefix>().write(prefix) };
@@ -441,6 +509,7 @@ fn new_buffer(capacity: usize) -> Option<NonNull<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use corewire_wire::rmr::XACTION_OCTETS;
 
     fn names() -> Names {
         Names {
@@ -474,6 +543,34 @@ mod tests {
         assert!(!message.begin(usize::MAX, 0, &names()));
         assert!(!message.begin(c_int::MAX as usize, 0, &names()));
         assert_eq!(message.payload_size(), 10_000);
+        // SAFETY: made above, and not used again.
+        unsafe { Message::destroy(pointer) };
+    }
+
+    #[test]
+    fn what_was_sent_begins_again_without_what_it_said() {
+        let mut pointer = Message::new(4096, std::ptr::null()).unwrap();
+        // SAFETY: just made.
+        let message = unsafe { pointer.as_mut() };
+        let names = names();
+        assert!(message.begin(100, 0, &names));
+        let fresh = message.octets().to_vec();
+        for changes_header in [false, true, false] {
+            (message.mtype, message.sub_id, message.flags) = (7, 8, 9);
+            // As C does.
+            // SAFETY: the transaction is a field of the header, within the buffer.
+            unsafe { message.xaction.write_bytes(1, XACTION_OCTETS) };
+            if changes_header {
+                message.header_mut().unwrap().set_meid(b"gnb");
+                message.header_mut().unwrap().set_source(b"there:1");
+                assert!(crate::send::set_call(message, 3, true));
+            } else {
+                assert!(crate::send::set_call(message, 0, false));
+            }
+            message.begin_again(0, &names);
+            assert_eq!((message.mtype, message.sub_id, message.flags), (-1, -1, 0));
+            assert_eq!(message.octets(), fresh);
+        }
         // SAFETY: made above, and not used again.
         unsafe { Message::destroy(pointer) };
     }

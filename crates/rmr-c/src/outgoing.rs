@@ -30,6 +30,8 @@ pub(crate) struct Outgoing {
     done: u64,
     /// Frames in front of all, on their way as one, and how many they are.
     batch: Option<(Bytes, u64)>,
+    /// Room for the octets after the next batch: that of the last one.
+    spare: Vec<u8>,
 }
 
 impl Outgoing {
@@ -66,15 +68,22 @@ impl Outgoing {
         if self.octets.is_empty() {
             return None;
         }
-        let octets = Bytes::from(std::mem::take(&mut self.octets));
+        let spare = std::mem::take(&mut self.spare);
+        let octets = Bytes::from(std::mem::replace(&mut self.octets, spare));
         self.batch = Some((octets.clone(), std::mem::take(&mut self.frames)));
         Some(octets)
     }
 
     /// What was taken last is written.
     pub(crate) fn batch_written(&mut self) {
-        if let Some((_, frames)) = self.batch.take() {
+        if let Some((mut octets, frames)) = self.batch.take() {
             self.done += frames;
+            octets.truncate(0);
+            // Its room without a copy, as nobody else has it any more.
+            let spare = Vec::from(octets);
+            if spare.capacity() <= KEPT {
+                self.spare = spare;
+            }
         }
     }
 

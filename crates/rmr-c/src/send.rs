@@ -3,7 +3,8 @@
 use crate::context::Context;
 use crate::link::{Link, Patience};
 use crate::log::say;
-use crate::message::{ADD_SOURCE, Message};
+use crate::message::{ADD_SOURCE, Message, Route};
+use crate::ready::{Parts, Ready};
 use crate::state::{self, Refused};
 use corewire_wire::rmr::MEID_OCTETS;
 use corewire_wire::rmr::si95::{TRANSPORT_OCTETS, write_transport};
@@ -20,11 +21,15 @@ const NAME: usize = 64;
 /// # Errors
 /// When none of them took it.
 pub(crate) fn routed(
-    context: &Context,
+    context: &'static Context,
     message: &mut Message,
     patience: Patience,
 ) -> Result<(), Refused> {
-    prepare(context, message)?;
+    let parts = prepare(context, message)?;
+    let generation = context.router().generation();
+    if let Some(link) = usual_route(context, message, generation) {
+        return deliver(&Ready { message, parts }, link, patience);
+    }
     let table = context.router().table();
     let meid = until_nul(message.field::<MEID_OCTETS>(MEID));
     let targets = table
@@ -35,12 +40,24 @@ pub(crate) fn routed(
             say!(Warning, "type {message_type}, subscription {sub_id}: {why}");
             Refused::new(state::NO_ENDPOINT, libc::ENXIO)
         })?;
+    if let Some(id) = targets.fixed() {
+        let link = context.link(id);
+        message.set_route(Route {
+            generation,
+            message_type: message.mtype,
+            sub_id: message.sub_id,
+            context,
+            link,
+        });
+        return deliver(&Ready { message, parts }, link, patience);
+    }
+    let ready = Ready { message, parts };
     let mut result = Err(Refused::new(state::NO_ENDPOINT, libc::ENXIO));
     // Allocates only when something fails.
     let mut failed = Vec::new();
     for id in targets {
         let link = context.link(id);
-        match link.send(message, patience) {
+        match link.send(&ready, patience) {
             Ok(()) => result = Ok(()),
             Err(refused) => {
                 failed.push((link, refused));
@@ -55,7 +72,7 @@ pub(crate) fn routed(
         }
         // The sender is told that it went: as far as this endpoint goes, it is lost.
         link.count_lost_copy();
-        let (message_type, name) = (message.mtype, link.name());
+        let (message_type, name) = (ready.message.mtype, link.name());
         say!(
             Warning,
             "a message of type {message_type} went to others and not to {name}"
@@ -74,9 +91,27 @@ pub(crate) fn direct(
     link: &Arc<Link>,
     patience: Patience,
 ) -> Result<(), Refused> {
-    prepare(context, message)?;
-    link.send(message, patience)
+    let parts = prepare(context, message)?;
+    deliver(&Ready { message, parts }, link, patience)
+}
+
+fn deliver(ready: &Ready<'_>, link: &Arc<Link>, patience: Patience) -> Result<(), Refused> {
+    link.send(ready, patience)
         .inspect_err(|refused| link.count_refused(*refused))
+}
+
+/// Where the last message in this buffer went, if this one goes there too.
+fn usual_route(
+    context: &Context,
+    message: &Message,
+    generation: u64,
+) -> Option<&'static Arc<Link>> {
+    let route = message.route()?;
+    (route.generation == generation
+        && route.message_type == message.mtype
+        && route.sub_id == message.sub_id
+        && std::ptr::eq(route.context, context))
+    .then_some(route.link)
 }
 
 /// Sends back to where a message came from: to the name of its source, else over the connection
@@ -133,7 +168,12 @@ fn restore_source(message: &mut Message, source: &[u8], address: &[u8]) {
 pub(crate) fn set_call(message: &mut Message, call_id: u8, waits: bool) -> bool {
     let flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
     let call = corewire_wire::rmr::flags::CALL;
-    let Some(mut header) = message.header_mut() else {
+    let header = if waits || call_id != 0 {
+        message.header_mut()
+    } else {
+        message.sending_header()
+    };
+    let Some(mut header) = header else {
         return false;
     };
     header.set_flags(if waits { flags | call } else { flags & !call });
@@ -149,8 +189,9 @@ pub(crate) fn clear_call_mark(message: &mut Message) {
 }
 
 /// Writes into the header what C has set in the message.
-fn prepare(context: &Context, message: &mut Message) -> Result<(), Refused> {
-    let size = message.payload_size();
+fn prepare(context: &Context, message: &mut Message) -> Result<Parts, Refused> {
+    let parts = message.parts();
+    let size = message.rmr_octets().len().saturating_sub(parts.payload);
     let used = usize::try_from(message.len)
         .ok()
         .filter(|used| *used <= size);
@@ -164,21 +205,21 @@ fn prepare(context: &Context, message: &mut Message) -> Result<(), Refused> {
         );
         return Err(Refused::new(state::OVERFLOW, libc::EMSGSIZE));
     };
-    let total = TRANSPORT_OCTETS + message.payload_at() + used;
-    if let Some(mut header) = message.header_mut() {
+    let total = TRANSPORT_OCTETS + parts.payload + used;
+    if let Some(mut header) = message.sending_header() {
         header.set_message_type(message_type);
         header.set_sub_id(sub_id);
         header.set_payload_length(used as u32);
-        if adds_source {
-            header.set_source(&context.names().name);
-            header.set_source_ip(&context.names().address);
-        }
     }
-    if let Some(transport) = message.octets_mut().first_chunk_mut() {
+    if adds_source && let Some(mut header) = message.header_mut() {
+        header.set_source(&context.names().name);
+        header.set_source_ip(&context.names().address);
+    }
+    if let Some(transport) = message.sending_octets().first_chunk_mut() {
         // A buffer is never longer than a C int can count.
         write_transport(transport, total as u32);
     }
-    Ok(())
+    Ok(parts)
 }
 
 fn until_nul(field: &[u8]) -> &[u8] {

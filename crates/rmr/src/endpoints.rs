@@ -22,7 +22,7 @@ impl EndpointId {
 #[derive(Debug)]
 pub struct Endpoint {
     name: Arc<str>,
-    counters: EndpointCounters,
+    counters: Arc<EndpointCounters>,
 }
 
 impl Endpoint {
@@ -34,7 +34,7 @@ impl Endpoint {
 
     /// What happened to messages for it.
     #[must_use]
-    pub fn counters(&self) -> &EndpointCounters {
+    pub fn counters(&self) -> &Arc<EndpointCounters> {
         &self.counters
     }
 }
@@ -91,7 +91,7 @@ impl Endpoints {
         let id = EndpointId(u32::try_from(index).expect("Slots::MAX is below"));
         self.slots.get_or_init(index, || Endpoint {
             name: Arc::clone(&name),
-            counters: EndpointCounters::default(),
+            counters: Arc::default(),
         });
         ids.insert(name, id);
         Ok(id)

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Routes for one context. Any thread reads; one, the owner of a [`TableSource`](crate::TableSource),
@@ -18,6 +18,7 @@ pub struct Router {
     identity: Arc<Identity>,
     limits: TableLimits,
     live: ArcSwap<RouteTable>,
+    generation: AtomicU64,
     /// Tables that somebody may still be looking at. They are freed by whoever publishes the next,
     /// never by a sender.
     retired: Mutex<Vec<Arc<RouteTable>>>,
@@ -36,6 +37,7 @@ impl Router {
             identity: Arc::new(identity),
             limits,
             live: ArcSwap::from_pointee(RouteTable::empty(seed)),
+            generation: AtomicU64::new(0),
             retired: Mutex::default(),
             ready: AtomicBool::new(false),
             endpoints: Arc::new(Endpoints::new(limits.endpoints)),
@@ -49,6 +51,14 @@ impl Router {
     #[must_use]
     pub fn table(&self) -> TableGuard {
         TableGuard(self.live.load())
+    }
+
+    /// Which table is live. What was found in a [`table`](Self::table) that was asked for after this
+    /// number holds until there is another.
+    #[inline]
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
     /// Whether a whole table of routes has come, from wherever.
@@ -88,6 +98,7 @@ impl Router {
     /// Makes a table the live one, for whoever asks from now on.
     pub(crate) fn publish(&self, table: RouteTable) {
         let before = self.live.swap(Arc::new(table));
+        self.generation.fetch_add(1, Ordering::Release);
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
         retired.push(before);
         // Nobody finds a retired table any more, so one that only we hold stays so.
@@ -123,7 +134,8 @@ mod tests {
         let router = Router::new(identity, TableLimits::default());
         let retired = || router.retired.lock().unwrap().len();
         let guard = router.table();
-        for _ in 0..5 {
+        for count in 0..5 {
+            assert_eq!(router.generation(), count);
             router.publish(RouteTable::empty(0));
             assert_eq!(retired(), 1);
         }

@@ -108,31 +108,22 @@ impl RouteTable {
                     .flatten()
             })
             .ok_or(NoRoute::NoEntry)?;
-        match entry {
-            Entry::One(endpoint) => Ok(self.only(endpoint)),
-            Entry::Groups { count: 0, .. } => Err(NoRoute::EmptyEntry),
-            Entry::Groups { first, count } => Ok(Targets {
-                table: self,
-                next: Next::Groups {
-                    next: first,
-                    end: first + count,
-                },
-            }),
-            Entry::Meid => Ok(self.only(self.owner(meid).ok_or(NoRoute::UnknownMeid)?)),
-        }
+        let next = match entry {
+            Entry::One(endpoint) => Next::One(endpoint),
+            Entry::Groups { count: 0, .. } => return Err(NoRoute::EmptyEntry),
+            Entry::Groups { first, count } => Next::Groups {
+                next: first,
+                end: first + count,
+            },
+            Entry::Meid => Next::Owner(self.owner(meid).ok_or(NoRoute::UnknownMeid)?),
+        };
+        Ok(Targets { table: self, next })
     }
 
     /// Who owns a managed element.
     #[must_use]
     pub fn owner(&self, meid: &[u8]) -> Option<EndpointId> {
         self.owners.get(meid_key(meid)?)
-    }
-
-    fn only(&self, endpoint: EndpointId) -> Targets<'_> {
-        Targets {
-            table: self,
-            next: Next::One(endpoint),
-        }
     }
 
     fn turn(&self, group: u32) -> EndpointId {
@@ -156,10 +147,23 @@ pub struct Targets<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Next {
     One(EndpointId),
+    Owner(EndpointId),
     Groups { next: u32, end: u32 },
 }
 
 const NOBODY: Next = Next::Groups { next: 0, end: 0 };
+
+impl Targets<'_> {
+    /// The endpoint that all messages of this type and subscription go to, if there is only one.
+    #[inline]
+    #[must_use]
+    pub fn fixed(&self) -> Option<EndpointId> {
+        match self.next {
+            Next::One(endpoint) => Some(endpoint),
+            Next::Owner(_) | Next::Groups { .. } => None,
+        }
+    }
+}
 
 impl Iterator for Targets<'_> {
     type Item = EndpointId;
@@ -167,7 +171,7 @@ impl Iterator for Targets<'_> {
     #[inline]
     fn next(&mut self) -> Option<EndpointId> {
         match &mut self.next {
-            Next::One(endpoint) => {
+            Next::One(endpoint) | Next::Owner(endpoint) => {
                 let endpoint = *endpoint;
                 self.next = NOBODY;
                 Some(endpoint)
@@ -182,7 +186,7 @@ impl Iterator for Targets<'_> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = match self.next {
-            Next::One(_) => 1,
+            Next::One(_) | Next::Owner(_) => 1,
             Next::Groups { next, end } => (end - next) as usize,
         };
         (left, Some(left))

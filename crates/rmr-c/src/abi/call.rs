@@ -62,7 +62,7 @@ pub unsafe extern "C" fn rmr_mt_call(
 /// # Safety
 /// `pointer` is a message as the header says; it is consumed unless it is returned.
 pub(super) unsafe fn call(
-    context: &Context,
+    context: &'static Context,
     pointer: *mut Message,
     call_id: Option<u8>,
     max_wait: c_int,
@@ -96,7 +96,7 @@ pub(super) unsafe fn call(
     }
     let deadline = match max_wait {
         ..0 => Deadline::NEVER,
-        wait => Deadline::from_millis(wait),
+        wait => Deadline::from_millis(wait).begun(),
     };
     let patience = Patience::from_retries(PATIENCE);
     let sent = match link {

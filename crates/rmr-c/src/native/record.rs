@@ -1,9 +1,10 @@
 //! Messages as records, and records as messages.
 
 use crate::message::Message;
+use crate::ready::Ready;
+use corewire_wire::rmr::flags;
 use corewire_wire::rmr::record::Record;
 use corewire_wire::rmr::{D1_OCTETS, HEADER_OCTETS, HeaderMut, MEID_OCTETS, SOURCE_OCTETS};
-use corewire_wire::rmr::{XACTION_OCTETS, flags};
 
 const XACTION: usize = 12;
 const SOURCE: usize = 76;
@@ -12,35 +13,43 @@ const FLAGS: usize = 192;
 const SOURCE_IP: usize = 216;
 
 /// Name and address of a source, as they stand in the header.
-pub(crate) type Source = [u8; 2 * SOURCE_OCTETS];
+pub(crate) type Source = ([u8; SOURCE_OCTETS], [u8; SOURCE_OCTETS]);
 
 /// Appends a message. `source` is that of the record before; it becomes this one's.
-pub(crate) fn write(message: &Message, source: &mut Option<Source>, out: &mut Vec<u8>) {
-    let mut ours = [0; 2 * SOURCE_OCTETS];
-    let (name, address) = ours.split_at_mut(SOURCE_OCTETS);
-    name.copy_from_slice(message.field::<SOURCE_OCTETS>(SOURCE));
-    address.copy_from_slice(message.field::<SOURCE_OCTETS>(SOURCE_IP));
-    let with_source = source.as_ref() != Some(&ours);
-    if with_source {
-        *source = Some(ours);
-    }
-    let rmr_flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
+pub(crate) fn write(ready: &Ready<'_>, source: &mut Option<Source>, out: &mut Vec<u8>) {
+    let message = ready.message;
     let octets = message.rmr_octets();
-    let call_id = octets.get(message.call_range()).and_then(|d1| d1.first());
-    let xaction = message.field::<XACTION_OCTETS>(XACTION).first_chunk();
-    let record = Record {
+    let Some(header) = octets.first_chunk::<HEADER_OCTETS>() else {
+        return;
+    };
+    let name = field::<SOURCE_OCTETS>(header, SOURCE);
+    let address = field::<SOURCE_OCTETS>(header, SOURCE_IP);
+    let with_source = !matches!(source, Some(before) if before.0 == *name && before.1 == *address);
+    let mut record = Record {
         message_type: message.mtype,
         sub_id: message.sub_id,
-        is_call: rmr_flags & flags::CALL != 0,
-        call_id: call_id.copied().unwrap_or(0),
-        xaction: xaction.unwrap_or(&[0; XACTION_OCTETS]),
-        meid: until_nul(message.field::<MEID_OCTETS>(MEID)),
-        name: until_nul(&ours[..SOURCE_OCTETS]),
-        address: until_nul(&ours[SOURCE_OCTETS..]),
-        trace: octets.get(message.trace_range()).unwrap_or_default(),
-        payload: message.used_payload(),
+        is_call: i32::from_ne_bytes(*field(header, FLAGS)) & flags::CALL != 0,
+        call_id: octets.get(ready.parts.call.start).copied().unwrap_or(0),
+        xaction: field(header, XACTION),
+        meid: until_nul(field::<MEID_OCTETS>(header, MEID)),
+        name: b"",
+        address: b"",
+        trace: octets.get(ready.parts.trace.clone()).unwrap_or_default(),
+        payload: ready.payload(),
     };
+    if ready.parts.call.is_empty() {
+        record.call_id = 0;
+    }
+    if with_source {
+        (record.name, record.address) = (until_nul(name), until_nul(address));
+        *source = Some((*name, *address));
+    }
     record.write(with_source, out);
+}
+
+fn field<const N: usize>(header: &[u8; HEADER_OCTETS], at: usize) -> &[u8; N] {
+    // The places are constants of the header's.
+    header[at..].first_chunk().expect("a field of the header")
 }
 
 fn until_nul(field: &[u8]) -> &[u8] {
@@ -131,8 +140,10 @@ mod tests {
         message.header_mut().unwrap().set_meid(b"gnb");
         assert!(crate::send::set_call(message, 9, true));
         let (mut source, mut out) = (None, Vec::new());
-        write(message, &mut source, &mut out);
-        write(message, &mut source, &mut out);
+        let parts = message.parts();
+        let ready = Ready { message, parts };
+        write(&ready, &mut source, &mut out);
+        write(&ready, &mut source, &mut out);
 
         let mut reader = RecordReader::default();
         let (record, end) = reader.peek(&out).unwrap().unwrap();

@@ -70,6 +70,7 @@ pub struct Record<'a> {
 impl Record<'_> {
     /// Appends the record; without its source, when that is the one of the record before. What is
     /// longer than it may be is cut.
+    #[inline]
     pub fn write(&self, with_source: bool, out: &mut Vec<u8>) {
         let has_xaction = *self.xaction != NO_XACTION;
         let trace = &self.trace[..self.trace.len().min(MAX_TRACE)];
@@ -82,10 +83,21 @@ impl Record<'_> {
         ] {
             flags |= if is { flag } else { 0 };
         }
-        let begin = out.len();
-        let names = XACTION_OCTETS + MEID_OCTETS + 2 * SOURCE_OCTETS;
-        out.reserve(FIXED_OCTETS + names + trace.len() + self.payload.len());
+        let mut length = FIXED_OCTETS + trace.len() + self.payload.len();
+        if has_xaction {
+            length += XACTION_OCTETS;
+        }
+        if !self.meid.is_empty() {
+            length += short_length(self.meid, MEID_OCTETS);
+        }
+        if with_source {
+            length += short_length(self.name, SOURCE_OCTETS);
+            length += short_length(self.address, SOURCE_OCTETS);
+        }
+        out.reserve(length);
         let mut fixed = [0; FIXED_OCTETS];
+        let told = u32::try_from(length).unwrap_or(u32::MAX);
+        fixed[..4].copy_from_slice(&told.to_le_bytes());
         fixed[4..8].copy_from_slice(&self.message_type.to_le_bytes());
         fixed[8..12].copy_from_slice(&self.sub_id.to_le_bytes());
         fixed[12] = flags;
@@ -104,9 +116,12 @@ impl Record<'_> {
         }
         out.extend_from_slice(trace);
         out.extend_from_slice(self.payload);
-        let length = u32::try_from(out.len() - begin).unwrap_or(u32::MAX);
-        out[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
     }
+}
+
+/// What `put_short` takes.
+fn short_length(octets: &[u8], most: usize) -> usize {
+    1 + octets.len().min(most - 1)
 }
 
 /// Octets with their length, which is less than `most`.
