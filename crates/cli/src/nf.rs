@@ -44,6 +44,8 @@ With two replicas, `corewire nf smf-pdu-session --listen 127.0.0.1:7101 --listen
     SmfGateway(corewire_smf::GatewayArgs),
     /// SMF-PDU-Session replicas: answer SM-Context-Create over every protocol
     SmfPduSession(corewire_smf::PduSessionArgs),
+    Udm(corewire_core5g::UdmArgs),
+    Udsf(corewire_core5g::UdsfArgs),
 }
 
 #[derive(Debug, Args)]
@@ -109,6 +111,8 @@ pub(crate) fn run(args: NfArgs) -> anyhow::Result<ExitCode> {
         Function::Guti(args) => guti(args),
         Function::SmfGateway(args) => args.run(),
         Function::SmfPduSession(args) => args.run(),
+        Function::Udm(args) => args.run(),
+        Function::Udsf(args) => args.run(),
     }
 }
 

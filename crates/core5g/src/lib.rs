@@ -16,6 +16,7 @@
 //! | `sbi` | service interfaces: resource router, models, problem documents, headers |
 //! | `ngap`, `nas`, `aka` | the only places that know the codecs and the cryptography |
 //! | `amf`, `smf`, `upf` | access and mobility, sessions, user plane addresses |
+//! | `subscribers`, `journal` | who may use the network; what outlives a process |
 //! | `nrf`, `udm`, `ausf`, `udsf` | registry, subscribers, authentication, stored contexts |
 //! | `ran` | gNBs and UEs that attach and check what they get |
 //! | `program` | the core as a whole: up, status, down |
@@ -28,14 +29,19 @@
 pub mod aka;
 mod amf;
 mod ausf;
+mod journal;
 pub mod nas;
 pub mod ngap;
 mod nrf;
 mod program;
 mod ran;
 mod runtime;
-mod sbi;
+pub mod sbi;
 mod smf;
+pub mod subscribers;
 mod udm;
 mod udsf;
 mod upf;
+
+pub use udm::UdmArgs;
+pub use udsf::UdsfArgs;

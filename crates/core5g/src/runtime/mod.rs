@@ -24,7 +24,7 @@ pub(crate) use hosted::Gauge;
 pub(crate) use options::Flow;
 pub use options::NfOptions;
 pub(crate) use profile::Profile;
-pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest};
+pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest, path_of};
 
 use anyhow::Context as _;
 use corewire::health::{Health, Serving};

@@ -1,1 +1,117 @@
-//! UDM (TS 29.503): authentication data, registrations, subscriptions; its subscriber store.
+//! The unified data management function, with its subscriber store (TS 29.503).
+//!
+//! ```text
+//!   AUSF ── nudm-ueau ──▶ authentication.rs  vectors, SUCI, resynchronisation, results
+//!   AMF  ── nudm-uecm ──▶ registrations.rs   who serves a UE, and its sessions
+//!   AMF, SMF ── nudm-sdm ▶ data.rs           what a UE may do
+//!                              │
+//!                        store.rs ── journal  provisioned ranges; state of those who came
+//! ```
+
+mod authentication;
+mod data;
+mod program;
+mod provisioning;
+mod registrations;
+mod sequence;
+mod source3;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use program::UdmArgs;
+
+use crate::aka::{HomeNetworkKeys, Suci, Supi};
+use crate::runtime::Runtime;
+use crate::sbi::model::udm::DeregistrationData;
+use crate::sbi::{Problem, Router};
+use std::sync::Arc;
+use store::Store;
+
+/// The UDM.
+pub(crate) struct Udm {
+    store: Store,
+    keys: HomeNetworkKeys,
+    /// What stands in front of the paths of its resources.
+    api_root: String,
+    /// How others are told; none in tests of one function.
+    runtime: Option<Runtime>,
+}
+
+impl Udm {
+    /// Its resources.
+    fn router(self) -> Router<Self> {
+        let router = Router::new(Arc::new(self));
+        let router = Self::authentication_resources(router);
+        let router = Self::registration_resources(router);
+        let router = Self::data_resources(router);
+        let router = Self::provisioning_resources(router);
+        Self::source3_resources(router)
+    }
+
+    /// The subscriber that a path names by SUPI.
+    fn known(&self, text: &str) -> Result<Supi, Problem> {
+        let supi: Supi = text.parse().map_err(|_| user_not_found())?;
+        if self.store.holds(&supi) {
+            Ok(supi)
+        } else {
+            Err(user_not_found())
+        }
+    }
+
+    /// The subscriber that is named by SUPI or SUCI.
+    fn identified(&self, text: &str) -> Result<Supi, Problem> {
+        if !text.starts_with("suci-") {
+            return self.known(text);
+        }
+        let refused = |error: crate::aka::SuciError| {
+            let status = match error {
+                crate::aka::SuciError::Scheme => 501,
+                _ => 403,
+            };
+            Problem::new(status, error.cause()).detail(error.to_string())
+        };
+        let suci: Suci = text.parse().map_err(refused)?;
+        let supi = suci.deconceal(&self.keys).map_err(refused)?;
+        if self.store.holds(&supi) {
+            Ok(supi)
+        } else {
+            Err(user_not_found())
+        }
+    }
+
+    /// Tells an AMF that it no longer serves a UE; nobody waits for it.
+    fn notify_deregistration(&self, uri: String, data: DeregistrationData) {
+        let Some(runtime) = &self.runtime else {
+            return;
+        };
+        let task = runtime.clone();
+        runtime.spawn(0, async move {
+            let path = crate::runtime::path_of(&uri).to_owned();
+            let Ok(request) = crate::runtime::SbiRequest::post(path).json(&data) else {
+                return;
+            };
+            let request = request.header(
+                crate::sbi::header::CALLBACK,
+                "Nudm_UECM_DeregistrationNotification",
+            );
+            if let Err(failure) = task.sbi(0).at(&uri, request).await {
+                eprintln!("udm: a deregistration could not be told to {uri}: {failure}");
+            }
+        });
+    }
+}
+
+fn user_not_found() -> Problem {
+    Problem::new(404, "USER_NOT_FOUND")
+}
+
+fn context_not_found() -> Problem {
+    Problem::new(404, "CONTEXT_NOT_FOUND")
+}
+
+impl std::fmt::Debug for Udm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Udm")
+    }
+}

@@ -1,1 +1,16 @@
-//! UDSF (TS 29.598): contexts that outlive the NF that wrote them.
+//! The unstructured data storage function: contexts of other network functions (TS 29.598).
+//!
+//! Records are answered from memory and written behind, in groups, to a log of our own (`--store`), or
+//! live in Redis when several machines share them (`--store redis://…`). A record is what its owner
+//! put there, octet for octet: one block of any media type, or the specification's parts.
+
+mod embedded;
+mod program;
+mod records;
+mod redis;
+mod resp;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use program::UdsfArgs;

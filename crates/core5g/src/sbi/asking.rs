@@ -1,0 +1,70 @@
+//! For tests: asks a router as a transport would, without one.
+
+use super::Router;
+use corewire::{Headers, Operation, Request};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+/// What was answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) headers: Headers,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Said {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get_str(name)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The cause of a problem document.
+    pub(crate) fn cause(&self) -> String {
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/problem+json")
+        );
+        self.json()["cause"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Asks and waits for nothing: a handler that would have to is a fault of the test.
+pub(crate) fn ask<S: Send + Sync + 'static>(
+    router: &Router<S>,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Said {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let mut all = Headers::new();
+    for (name, value) in [("corewire-method", method), ("corewire-query", query)] {
+        all.append(name, value).unwrap();
+    }
+    for (name, value) in headers {
+        all.append(name, value).unwrap();
+    }
+    let operation = Operation::parse(path.trim_start_matches('/')).unwrap();
+    let request = Request::new(operation)
+        .with_headers(all)
+        .with_body(body.to_owned());
+    let answer = pin!(router.answer(request));
+    let Poll::Ready(response) = answer.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("{method} {path} waits");
+    };
+    let own = corewire_transport::mapping::status::http_status(response.status.code());
+    let named = response.headers.get_str("corewire-http-status");
+    Said {
+        status: named.map_or(own, |named| named.parse().unwrap()),
+        headers: response.headers,
+        body: response.body.into_bytes().to_vec(),
+    }
+}

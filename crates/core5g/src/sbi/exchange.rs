@@ -1,0 +1,162 @@
+//! One request as a handler sees it.
+
+use super::media;
+use super::multipart::Multipart;
+use super::problem::Problem;
+use super::query::Query;
+use super::{Method, header};
+use bytes::Bytes;
+use corewire::{Headers, Priority, Request};
+use serde::de::DeserializeOwned;
+use std::time::Instant;
+
+/// Octets of a JSON body that are read; TS 29.501 leaves it to the implementation.
+pub(crate) const MAX_JSON: usize = 1 << 20;
+
+/// A request and where it was sent to.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    method: Method,
+    /// The path, as it came, with a slash in front.
+    path: String,
+    /// What the braces of the template stand for here, decoded.
+    params: Vec<(&'static str, String)>,
+    headers: Headers,
+    body: Bytes,
+    deadline: Option<Instant>,
+    priority: Priority,
+}
+
+impl Exchange {
+    pub(super) fn new(
+        method: Method,
+        path: String,
+        params: Vec<(&'static str, String)>,
+        request: Request,
+    ) -> Self {
+        Self {
+            method,
+            path,
+            params,
+            headers: request.headers,
+            body: request.body.into_bytes(),
+            deadline: request.deadline,
+            priority: request.priority,
+        }
+    }
+
+    /// The method.
+    pub(crate) const fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The path, with a slash in front.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What stands in place of `{name}` of the template; empty if it has none.
+    pub(crate) fn param(&self, name: &str) -> &str {
+        self.params
+            .iter()
+            .find(|(found, _)| *found == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// The query, decoded.
+    ///
+    /// # Errors
+    /// 400, when it cannot be read.
+    pub(crate) fn query(&self) -> Result<Query<'_>, Problem> {
+        Query::parse(self.headers.get_str(header::QUERY).unwrap_or_default())
+    }
+
+    /// The headers.
+    pub(crate) const fn headers(&self) -> &Headers {
+        &self.headers
+    }
+
+    /// The body as it came.
+    pub(crate) const fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    /// When the caller stops waiting.
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// How urgent it is.
+    pub(crate) const fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// The body's media type; empty when nothing is said.
+    pub(crate) fn media_type(&self) -> &str {
+        self.headers.get_str("content-type").unwrap_or_default()
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// 415 for another type, 413 for a long body, 400 when it is not what the operation takes.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        self.json_of(media::JSON)
+    }
+
+    /// The body as JSON of this media type.
+    ///
+    /// # Errors
+    /// As [`Exchange::json`].
+    pub(crate) fn json_of<T: DeserializeOwned>(
+        &self,
+        media_type: &'static str,
+    ) -> Result<T, Problem> {
+        let found = self.media_type();
+        // curl's own default says nothing of what is inside; a missing type neither.
+        let says_nothing = found.is_empty() || media::is(found, media::FORM);
+        if !(says_nothing || media::is(found, media_type)) {
+            return Err(Problem::unsupported_media_type(found, media_type));
+        }
+        read_json(&self.body)
+    }
+
+    /// The JSON part and the parts it refers to; a body that is JSON alone has none.
+    ///
+    /// # Errors
+    /// As [`Exchange::json`], and 400 for parts that cannot be told apart.
+    pub(crate) fn multipart(&self) -> Result<Multipart, Problem> {
+        if !media::is(self.media_type(), media::MULTIPART_RELATED) {
+            return Ok(Multipart::of_json(self.body.clone()));
+        }
+        Multipart::decode(self.media_type(), &self.body)
+            .map_err(|fault| Problem::new(400, "INVALID_MSG_FORMAT").detail(fault.to_string()))
+    }
+}
+
+/// Reads JSON of a bounded length; what is wrong is told by its place.
+///
+/// # Errors
+/// 413 or 400.
+pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    if body.len() > MAX_JSON {
+        let most = format!("JSON of more than {MAX_JSON} octets");
+        return Err(Problem::new(413, "PAYLOAD_TOO_LARGE").detail(most));
+    }
+    serde_json::from_slice(body).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> Problem {
+    let sentence = error.to_string();
+    if !error.is_data() {
+        return Problem::new(400, "INVALID_MSG_FORMAT").detail(sentence);
+    }
+    // serde names the member in this one case; it is what the caller has to add.
+    let missing = sentence
+        .strip_prefix("missing field `")
+        .and_then(|rest| rest.split_once('`'));
+    match missing {
+        Some((name, _)) => Problem::mandatory_missing(&format!("/{name}")),
+        None => Problem::new(400, "MANDATORY_IE_INCORRECT").detail(sentence),
+    }
+}

@@ -1,0 +1,236 @@
+//! Subscribers: provisioned ranges, and the state of those who came.
+
+use super::sequence::{MARK, Sequence, seq_of};
+use crate::aka::{Sqn, Supi};
+use crate::journal::{Contents, Journal};
+use crate::sbi::Problem;
+use crate::sbi::model::udm::{
+    Amf3GppAccessRegistration, AuthEvent, SdmSubscription, SmfRegistration,
+};
+use crate::subscribers::{Entries, Entry, SubscriberFile};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// Parts of the map of states, each with a lock of its own.
+const SHARDS: usize = 16;
+/// Ranges that a command may add.
+pub(super) const MAX_ADDED: usize = 100_000;
+/// Subscriptions of one UE.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 16;
+const STATE: &str = "state/";
+const ADDED: &str = "added/";
+
+/// What is known of a UE that came.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct UeState {
+    /// How far its sequence numbers are ahead of the counter.
+    pub(super) difference: u64,
+    /// Which AMF serves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) amf: Option<Amf3GppAccessRegistration>,
+    /// Which SMF serves each session.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) sessions: BTreeMap<u8, SmfRegistration>,
+    /// How its last authentication ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) authentication: Option<AuthEvent>,
+    /// Who is told of changes of its data.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) subscriptions: BTreeMap<String, SdmSubscription>,
+    /// What source 3's operations keep of it.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub(super) source3: Map<String, Value>,
+}
+
+type States = Vec<Mutex<HashMap<Supi, UeState>>>;
+
+/// The store. Holds keys: no `Debug`.
+pub(super) struct Store {
+    provisioned: Entries,
+    added: Arc<RwLock<Entries>>,
+    states: Arc<States>,
+    sequence: Sequence,
+    journal: Option<Journal>,
+}
+
+impl Store {
+    /// Takes the subscribers of a file, and what the log in the folder has kept.
+    ///
+    /// # Errors
+    /// When the log cannot be used.
+    pub(super) fn open(file: SubscriberFile, folder: Option<&Path>) -> std::io::Result<Self> {
+        let states: Arc<States> = Arc::new((0..SHARDS).map(|_| Mutex::default()).collect());
+        let added: Arc<RwLock<Entries>> = Arc::default();
+        let mut mark = 0;
+        let asked = Arc::new(AtomicU64::new(0));
+        let journal = match folder {
+            None => None,
+            Some(folder) => {
+                let contents =
+                    contents(Arc::clone(&states), Arc::clone(&added), Arc::clone(&asked));
+                let apply = |name: &[u8], value: Option<&[u8]>| {
+                    recover(&states, &added, &mut mark, name, value);
+                };
+                Some(Journal::open(folder, "udm", apply, contents)?.0)
+            }
+        };
+        let sequence = Sequence::begin(mark, asked, journal.as_ref())?;
+        let mut provisioned = Entries::default();
+        for entry in file.into_entries() {
+            // The file was checked for their number.
+            provisioned.insert(entry);
+        }
+        Ok(Self {
+            provisioned,
+            added,
+            states,
+            sequence,
+            journal,
+        })
+    }
+
+    /// Whether there is such a subscriber.
+    pub(super) fn holds(&self, supi: &Supi) -> bool {
+        self.with_entry(supi, |_| ()).is_some()
+    }
+
+    /// Looks at the range of a subscriber. What was added by command comes first.
+    pub(super) fn with_entry<T>(&self, supi: &Supi, look: impl FnOnce(&Entry) -> T) -> Option<T> {
+        let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
+        let found = added.find(supi).or_else(|| self.provisioned.find(supi));
+        found.map(look)
+    }
+
+    /// All ranges, provisioned first.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.provisioned.iter().chain(added.iter());
+        all.map(|(_, entry)| entry.clone()).collect()
+    }
+
+    /// How many subscribers there are.
+    pub(super) fn count(&self) -> u64 {
+        self.entries().iter().map(|entry| entry.count).sum()
+    }
+
+    /// Adds a range, in place of one of the same first SUPI.
+    ///
+    /// # Errors
+    /// 507 when there are [`MAX_ADDED`].
+    pub(super) fn add(&self, entry: Entry) -> Result<(), Problem> {
+        let name = entry.supi.to_string();
+        let octets =
+            serde_json::to_vec(&entry).map_err(|error| Problem::failure(error.to_string()))?;
+        let mut added = self.added.write().unwrap_or_else(PoisonError::into_inner);
+        if added.len() >= MAX_ADDED || !added.insert(entry) {
+            return Err(Problem::new(507, "INSUFFICIENT_RESOURCES").detail("add ranges: --count"));
+        }
+        if let Some(journal) = &self.journal {
+            journal.put(format!("{ADDED}{name}"), octets);
+        }
+        Ok(())
+    }
+
+    /// Removes what was added under this SUPI; gives whether there was something.
+    pub(super) fn remove(&self, supi: &str) -> bool {
+        let mut added = self.added.write().unwrap_or_else(PoisonError::into_inner);
+        let removed = added.remove(supi);
+        if let Some(journal) = self.journal.as_ref().filter(|_| removed) {
+            journal.remove(format!("{ADDED}{supi}"));
+        }
+        removed
+    }
+
+    /// A sequence number that was never used for this subscriber; `floor` is what it was provisioned
+    /// with.
+    pub(super) fn next_sqn(&self, supi: &Supi, floor: Sqn) -> Option<Sqn> {
+        let kept = self.read(supi, |state| state.map_or(0, |state| state.difference));
+        self.sequence
+            .next(kept.max(seq_of(floor)), self.journal.as_ref())
+    }
+
+    /// Goes on beyond the number that a USIM is at.
+    pub(super) fn resynchronise(&self, supi: &Supi, at: Sqn) {
+        let difference = self.sequence.difference_beyond(at);
+        self.change(supi, |state| {
+            state.difference = state.difference.max(difference);
+        });
+    }
+
+    /// Looks at the state of a UE.
+    pub(super) fn read<T>(&self, supi: &Supi, look: impl FnOnce(Option<&UeState>) -> T) -> T {
+        look(shard(&self.states, supi).get(supi))
+    }
+
+    /// Changes the state of a UE, and keeps it if it has become another.
+    pub(super) fn change<T>(&self, supi: &Supi, change: impl FnOnce(&mut UeState) -> T) -> T {
+        let mut states = shard(&self.states, supi);
+        let state = states.entry(*supi).or_default();
+        let result = change(state);
+        if let Some(journal) = &self.journal {
+            // Texts, numbers and maps of texts: writing them to memory does not fail.
+            let octets = serde_json::to_vec(state).unwrap_or_default();
+            journal.put(format!("{STATE}{supi}"), octets);
+        }
+        result
+    }
+}
+
+fn shard<'a>(states: &'a States, supi: &Supi) -> MutexGuard<'a, HashMap<Supi, UeState>> {
+    let mixed = supi.imsi().bytes().fold(0_usize, |mixed, octet| {
+        mixed.wrapping_mul(31).wrapping_add(usize::from(octet))
+    });
+    states[mixed % SHARDS]
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+fn contents(states: Arc<States>, added: Arc<RwLock<Entries>>, mark: Arc<AtomicU64>) -> Contents {
+    Box::new(move |tell| {
+        tell(MARK.as_bytes(), &mark.load(Ordering::SeqCst).to_le_bytes());
+        for (name, entry) in added.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            let octets = serde_json::to_vec(entry).unwrap_or_default();
+            tell(format!("{ADDED}{name}").as_bytes(), &octets);
+        }
+        for part in states.iter() {
+            let part = part.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for (supi, state) in &part {
+                let octets = serde_json::to_vec(state).unwrap_or_default();
+                tell(format!("{STATE}{supi}").as_bytes(), &octets);
+            }
+        }
+    })
+}
+
+fn recover(
+    states: &States,
+    added: &RwLock<Entries>,
+    mark: &mut u64,
+    name: &[u8],
+    value: Option<&[u8]>,
+) {
+    let Ok(name) = std::str::from_utf8(name) else {
+        return;
+    };
+    if name == MARK {
+        if let Some(octets) = value.and_then(|value| value.try_into().ok()) {
+            *mark = u64::from_le_bytes(octets);
+        }
+    } else if let Some(supi) = name.strip_prefix(ADDED) {
+        let entry = value.and_then(|value| serde_json::from_slice::<Entry>(value).ok());
+        let mut added = added.write().unwrap_or_else(PoisonError::into_inner);
+        let _changed = match entry {
+            Some(entry) => added.insert(entry),
+            None => added.remove(supi),
+        };
+    } else if let Some(Ok(supi)) = name.strip_prefix(STATE).map(str::parse::<Supi>)
+        && let Some(Ok(state)) = value.map(serde_json::from_slice::<UeState>)
+    {
+        shard(states, &supi).insert(supi, state);
+    }
+}

@@ -1,0 +1,56 @@
+//! `corewire nf udsf`.
+
+use super::embedded::Embedded;
+use super::records::Udsf;
+use super::redis::Redis;
+use super::store::Store;
+use crate::runtime::{self, NfOptions, Profile};
+use anyhow::Context;
+use clap::Args;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The UDSF: keeps contexts of other network functions
+#[derive(Debug, Args)]
+#[command(after_help = "\
+  corewire nf udsf --listen 127.0.0.1:7005 --store state/udsf
+  curl --http2-prior-knowledge -X PUT http://127.0.0.1:7005/nudsf-dr/v1/realm/amf/records/ue-1 \\
+       -H 'content-type: application/json' -d '{\"state\":\"registered\"}'
+  curl --http2-prior-knowledge http://127.0.0.1:7005/nudsf-dr/v1/realm/amf/records/ue-1")]
+pub struct UdsfArgs {
+    #[command(flatten)]
+    nf: NfOptions,
+    /// Where records outlive the process: a folder, or redis://HOST:PORT [default: nowhere]
+    #[arg(long, value_name = "FOLDER|URL")]
+    store: Option<String>,
+    /// Octets of records that are held in memory; more are refused
+    #[arg(long, default_value_t = 2 << 30, value_name = "OCTETS")]
+    max_octets: usize,
+}
+
+impl UdsfArgs {
+    /// Runs it until it is told to end.
+    ///
+    /// # Errors
+    /// When it cannot start.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        let profile = Profile::new("UDSF").service("nudsf-dr", "v1");
+        let (store, max_octets) = (self.store, self.max_octets);
+        runtime::serve(&self.nf, profile, |runtime| {
+            let store = match &store {
+                Some(url) if url.starts_with("redis://") => {
+                    Store::Redis(Redis::open(url).with_context(|| format!("--store {url}"))?)
+                }
+                Some(folder) => Store::Embedded(
+                    Embedded::open(Some(Path::new(folder)), max_octets)
+                        .with_context(|| format!("--store {folder}"))?,
+                ),
+                None => Store::Embedded(Embedded::open(None, max_octets)?),
+            };
+            if let Store::Embedded(embedded) = &store {
+                runtime.gauge("records").set(embedded.len() as u64);
+            }
+            Ok(Udsf { store }.router())
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! Where records are: in this process, or in Redis.
+
+use super::embedded::Embedded;
+use super::redis::Redis;
+use crate::sbi::Problem;
+use bytes::Bytes;
+
+/// Octets of one record.
+pub(super) const MAX_RECORD: usize = 1 << 20;
+/// Octets of a record's whole name: realm, storage and record.
+pub(super) const MAX_NAME: usize = 512;
+/// Records that one listing gives.
+pub(super) const MAX_LISTED: usize = 1000;
+
+/// A record as it was put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Its media type.
+    pub(super) media_type: String,
+    /// What it is.
+    pub(super) content: Bytes,
+}
+
+impl Record {
+    /// As one value of a store: the type's length, the type, the content.
+    pub(super) fn to_value(&self) -> Bytes {
+        let media_type = &self.media_type.as_bytes()[..self.media_type.len().min(255)];
+        let mut value = Vec::with_capacity(1 + media_type.len() + self.content.len());
+        // Cut to 255 above.
+        value.push(media_type.len() as u8);
+        value.extend_from_slice(media_type);
+        value.extend_from_slice(&self.content);
+        value.into()
+    }
+
+    /// A record of such a value; `None` when it is none.
+    pub(super) fn of_value(value: &Bytes) -> Option<Self> {
+        let length = usize::from(*value.first()?);
+        let media_type = std::str::from_utf8(value.get(1..1 + length)?).ok()?;
+        Some(Self {
+            media_type: media_type.to_owned(),
+            content: value.slice(1 + length..),
+        })
+    }
+}
+
+/// One of the two.
+#[derive(Debug)]
+pub(super) enum Store {
+    /// In this process.
+    Embedded(Embedded),
+    /// In Redis.
+    Redis(Redis),
+}
+
+impl Store {
+    /// Puts a record; gives whether there was none.
+    ///
+    /// # Errors
+    /// 507 when there is no room, 503 when Redis does not answer.
+    pub(super) async fn put(&self, name: &str, record: &Record) -> Result<bool, Problem> {
+        match self {
+            Self::Embedded(store) => store.put(name, record.to_value()),
+            Self::Redis(store) => store.put(name, record.to_value()).await,
+        }
+    }
+
+    /// The record of this name.
+    ///
+    /// # Errors
+    /// 503 when Redis does not answer.
+    pub(super) async fn get(&self, name: &str) -> Result<Option<Record>, Problem> {
+        let value = match self {
+            Self::Embedded(store) => store.get(name),
+            Self::Redis(store) => store.get(name).await?,
+        };
+        Ok(value.as_ref().and_then(Record::of_value))
+    }
+
+    /// Removes a record; gives whether there was one.
+    ///
+    /// # Errors
+    /// 503 when Redis does not answer.
+    pub(super) async fn remove(&self, name: &str) -> Result<bool, Problem> {
+        match self {
+            Self::Embedded(store) => Ok(store.remove(name)),
+            Self::Redis(store) => store.remove(name).await,
+        }
+    }
+
+    /// Records whose name begins so and is behind `after`, in order, at most [`MAX_LISTED`].
+    ///
+    /// # Errors
+    /// 503 when Redis does not answer.
+    pub(super) async fn list(
+        &self,
+        prefix: &str,
+        after: &str,
+    ) -> Result<Vec<(String, Record)>, Problem> {
+        let values = match self {
+            Self::Embedded(store) => store.list(prefix, after),
+            Self::Redis(store) => store.list(prefix, after).await?,
+        };
+        let records = values
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, Record::of_value(&value)?)));
+        Ok(records.collect())
+    }
+}
