@@ -38,6 +38,7 @@ use crate::units::Rate;
 
 pub(crate) use self::args::{EXAMPLES, RmrArgs};
 pub(crate) use self::condition::{Condition, Nagle, Pin, name};
+pub(crate) use self::profile::HIGH;
 pub(crate) use self::subjects::DESCRIPTIONS;
 
 /// Its name on the command line and in the records.

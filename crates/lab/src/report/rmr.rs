@@ -198,15 +198,15 @@ fn answer(runs: &Runs<'_>, records: &[&Record]) -> String {
             &[Metric::P50, Metric::P99],
         ),
     );
-    let (reached, judged, hints) = goals::score(runs);
+    let (met, judged, not_shown) = goals::score(runs);
     let mut words = match judged {
         0 => "No requirement could be judged".to_owned(),
-        _ => format!("{reached} of {judged} requirements that could be judged are reached"),
+        _ => format!("{met} of {judged} requirements that could be judged are met"),
     };
-    if hints > 0 {
+    if not_shown > 0 {
         let _ = write!(
             words,
-            "; {hints} more have too few repetitions for a verdict"
+            "; {not_shown} more are neither shown nor refuted here"
         );
     }
     words.push('.');

@@ -13,7 +13,7 @@ Examples:
   corewire lab run rmr --profile smoke
         does everything work? under a minute
   corewire lab run rmr --rmr-lib /usr/local/lib/librmr_si.so
-        every transport beside the real library, in about three minutes
+        every transport beside the real library, in about nine minutes
   corewire lab run rmr --transport si95,native --rate 10k,max --size 16,1000
         two transports in four cells, five times each, taking turns
   corewire lab run rmr --transport si95,rmr --nagle on,off --pin none,receiver,both --rate max \\
