@@ -25,6 +25,7 @@ Examples:
   corewire lab run mesh                      the inline mesh beside Envoy sidecars, a quarter of an hour
   corewire lab run rmr                       message routing over every transport, three minutes
   corewire nf guti                           the GUTI service: native, gRPC and REST on one port
+  corewire core up                           a 5G core: every network function a process
   corewire control --config FILE             the control plane: registry and xDS server
   corewire mesh bridge TARGET                REST, gRPC and native callers to a target of the mesh")]
 struct Cli {
@@ -40,6 +41,8 @@ enum Command {
     Control(corewire_control::ControlArgs),
     /// Run the inline mesh as a process: a gateway between protocols
     Mesh(mesh::MeshArgs),
+    /// Run the 5G core: every network function a process of its own
+    Core(corewire_core5g::CoreArgs),
     /// Run a network function
     Nf(nf::NfArgs),
 }
@@ -67,6 +70,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Lab(args) => corewire_lab::run(args),
         Command::Control(args) => corewire_control::run(args),
         Command::Mesh(args) => mesh::run(args),
+        Command::Core(args) => args.run(),
         Command::Nf(args) => nf::run(args),
     }
 }

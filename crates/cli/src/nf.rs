@@ -44,8 +44,11 @@ With two replicas, `corewire nf smf-pdu-session --listen 127.0.0.1:7101 --listen
     SmfGateway(corewire_smf::GatewayArgs),
     /// SMF-PDU-Session replicas: answer SM-Context-Create over every protocol
     SmfPduSession(corewire_smf::PduSessionArgs),
+    Amf(Box<corewire_core5g::AmfArgs>),
+    Smf(corewire_core5g::SmfArgs),
     Udm(corewire_core5g::UdmArgs),
     Udsf(corewire_core5g::UdsfArgs),
+    Upf(corewire_core5g::UpfArgs),
 }
 
 #[derive(Debug, Args)]
@@ -111,6 +114,9 @@ pub(crate) fn run(args: NfArgs) -> anyhow::Result<ExitCode> {
         Function::Guti(args) => guti(args),
         Function::SmfGateway(args) => args.run(),
         Function::SmfPduSession(args) => args.run(),
+        Function::Amf(args) => args.run(),
+        Function::Smf(args) => args.run(),
+        Function::Upf(args) => args.run(),
         Function::Udm(args) => args.run(),
         Function::Udsf(args) => args.run(),
     }

@@ -43,5 +43,9 @@ mod udm;
 mod udsf;
 mod upf;
 
+pub use amf::AmfArgs;
+pub use program::CoreArgs;
+pub use smf::SmfArgs;
 pub use udm::UdmArgs;
 pub use udsf::UdsfArgs;
+pub use upf::UpfArgs;

@@ -61,6 +61,9 @@ pub(crate) enum ScenarioArgs {
     /// replicas, and every path between them
     #[command(after_help = mesh::EXAMPLES)]
     Mesh(Box<MeshArgs>),
+    /// A 5G core over every transport: time per UE for registration, session and detach
+    #[command(after_help = crate::core5g::EXAMPLES)]
+    Core(Box<crate::core5g::Core5gArgs>),
     /// Message routing over every transport: the tables and figures of "Suitability of gRPC for
     /// RMR Communications"
     #[command(after_help = crate::rmr::EXAMPLES)]

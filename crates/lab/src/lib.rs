@@ -21,6 +21,7 @@ mod certificates;
 mod clock;
 mod compare;
 mod console;
+mod core5g;
 mod guti;
 mod harness;
 mod list;
@@ -62,6 +63,7 @@ pub(crate) const VERSION: &str = match option_env!("COREWIRE_GIT_DESCRIBE") {
 pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
     match args.command {
         LabCommand::Run(run) => match run.scenario {
+            ScenarioArgs::Core(args) => run::core5g(&args),
             ScenarioArgs::Guti(args) => run::guti(&args),
             ScenarioArgs::Mesh(args) => run::mesh(&args),
             ScenarioArgs::Rmr(args) => run::rmr(&args),

@@ -6,6 +6,7 @@ use clap::ValueEnum as _;
 
 use crate::args::{ListArgs, Profile};
 use crate::console;
+use crate::core5g;
 use crate::guti::{Catalog, NAME, Peers};
 use crate::mesh::{self, PATHS, Programs};
 use crate::process::CpuPlan;
@@ -23,6 +24,7 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
         row(NAME, "GUTI allocation through every adapter"),
         row(mesh::NAME, "the inline mesh beside the sidecar it replaces"),
         row(rmr::NAME, "message routing over every transport"),
+        row(core5g::NAME, "a 5G core: registration, session, detach"),
         String::new(),
         "Profiles".to_owned(),
     ];

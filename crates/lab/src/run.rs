@@ -8,6 +8,7 @@ use anyhow::bail;
 
 use crate::args::{CommonArgs, GutiArgs};
 use crate::clock::{compact, span};
+use crate::core5g::{Core5g, Core5gArgs};
 use crate::guti::Guti;
 use crate::mesh::{Mesh, MeshArgs};
 use crate::progress::Progress;
@@ -41,6 +42,16 @@ pub(crate) fn mesh(args: &MeshArgs) -> anyhow::Result<ExitCode> {
     if let Some(caveat) = scenario.caveat() {
         eprintln!("note: {caveat}");
     }
+    scenario_run(&mut scenario, &args.common, &before)
+}
+
+/// Runs the 5G core scenario.
+pub(crate) fn core5g(args: &Core5gArgs) -> anyhow::Result<ExitCode> {
+    let before = earlier(&args.common)?;
+    let mut scenario = match &args.common.resume {
+        Some(dir) => Core5g::resumed(&before, dir, args)?,
+        None => Core5g::new(args)?,
+    };
     scenario_run(&mut scenario, &args.common, &before)
 }
 

@@ -1,1 +1,23 @@
 //! The core as a whole: up, status, down.
+//!
+//! ```text
+//!   up ──▶ NRF ─▶ UDSF, UDM, AUSF, UPF, SMF ... ─▶ AMF      each a process, each "ready" or the reason
+//!    │
+//!    └──▶ state folder: core.json (who runs where), one log a process ◀── status, down
+//! ```
+
+mod args;
+mod config;
+mod down;
+mod plan;
+mod process;
+mod state;
+mod status;
+mod up;
+
+pub use args::CoreArgs;
+
+/// The file of subscribers of a core that was given none.
+fn test_subscribers(_plmn: &str) -> String {
+    crate::subscribers::SubscriberFile::example()
+}

@@ -257,6 +257,7 @@ pub(crate) struct SbiFailure {
     status: Option<u16>,
     cause: Option<String>,
     may_have_executed: bool,
+    content_type: String,
     answer: Bytes,
     source: Box<dyn Error + Send + Sync>,
 }
@@ -264,7 +265,10 @@ pub(crate) struct SbiFailure {
 impl SbiFailure {
     fn of(error: CallError) -> Self {
         let (mut status, mut cause, mut answer) = (None, None, Bytes::new());
+        let mut content_type = String::new();
         if let Some(response) = error.response() {
+            let said = response.headers.get_str(CONTENT_TYPE);
+            said.unwrap_or_default().clone_into(&mut content_type);
             answer = response.body.clone().into_bytes();
             let problem: Option<Problem> = serde_json::from_slice(&answer).ok();
             let (told, why) =
@@ -278,6 +282,7 @@ impl SbiFailure {
             status,
             cause,
             may_have_executed: error.may_have_executed(),
+            content_type,
             answer,
             source: Box::new(error),
         }
@@ -289,6 +294,7 @@ impl SbiFailure {
             status: None,
             cause: None,
             may_have_executed: false,
+            content_type: String::new(),
             answer: Bytes::new(),
             source: why.into().into(),
         }
@@ -302,6 +308,11 @@ impl SbiFailure {
     /// The problem document's cause (TS 29.500, 5.2.7).
     pub(crate) fn cause(&self) -> Option<&str> {
         self.cause.as_deref()
+    }
+
+    /// The media type of the answer's body.
+    pub(crate) fn content_type(&self) -> &str {
+        &self.content_type
     }
 
     /// The answer's body; empty when there was none.

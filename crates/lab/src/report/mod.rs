@@ -13,6 +13,7 @@
 
 mod chart;
 mod command;
+mod core5g;
 mod escape;
 mod format;
 mod guti;
@@ -88,6 +89,7 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
     let mut commands = Vec::new();
     for (scenario, records) in by_scenario {
         let report = match scenario {
+            "core" => core5g::report(&records),
             "guti" => guti::report(&records),
             "mesh" => mesh::report(&records),
             "rmr" => rmr::report(&records),

@@ -1,0 +1,131 @@
+//! Primary authentication by 5G-AKA (TS 33.501, 6.1.3.2; TS 24.501, 5.4.1.3).
+//!
+//! ```text
+//!   UE           AMF (SEAF)                                     AUSF
+//!                  ├── ue-authentications ───────────────────────▶│
+//!   ◀── request ───┤◀── RAND, AUTN, HXRES* ─────────────────────┤
+//!   ── response ──▶│ HRES* = HXRES*?
+//!                  ├── 5g-aka-confirmation: RES* ────────────────▶│
+//!                  │◀── SUPI, K_SEAF ───────────────────────────┤
+//!   ── failure ───▶│ synch: again, with AUTS      MAC: ask for the SUCI, again
+//! ```
+
+use super::peers::nausf::{self, Challenge, Refusal};
+use super::ue::{Ended, Ue, Uplink};
+use super::{identity, initial};
+use crate::aka::{Abba, Kamf, ServingNetwork};
+use crate::nas::{
+    AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
+    Ksi, MmCause, NasMessage,
+};
+
+/// How often a UE may answer a challenge with a failure before it is refused (TS 24.501, 5.4.1.3.7:
+/// a second one in a row ends the procedure).
+const FAILURES: u32 = 2;
+
+/// What a successful authentication leaves.
+pub(super) struct Authenticated {
+    pub(super) kamf: Kamf,
+    pub(super) ksi: Ksi,
+}
+
+/// What a UE may answer to a challenge.
+enum Answer {
+    Response(AuthenticationResponse),
+    Failure(AuthenticationFailure),
+}
+
+/// Authenticates the UE that calls itself `who`, a SUPI or SUCI as TS 29.571 writes them. The UE has
+/// been told when it fails.
+///
+/// # Errors
+/// When the UE is not who it says, or nobody can tell.
+pub(super) async fn run(ue: &mut Ue, who: &str) -> Result<Authenticated, Ended> {
+    let network = ServingNetwork::of(ue.amf.network.plmn());
+    // A key set that the UE does not have now (TS 24.501, 5.4.1.3.2).
+    let mut ksi = ue
+        .security
+        .as_ref()
+        .map_or(Ksi::ZERO, |security| security.ksi().next());
+    let mut who = who.to_owned();
+    let mut resynchronisation = None;
+    for _ in 0..=FAILURES {
+        let challenge =
+            match nausf::authenticate(ue, &who, &network, resynchronisation.take()).await {
+                Ok(challenge) => challenge,
+                Err(refusal) => return Err(refused(ue, refusal)),
+            };
+        match ask(ue, ksi, &challenge).await? {
+            Answer::Response(response) => return confirm(ue, ksi, &challenge, &response).await,
+            Answer::Failure(failure) => match failure.cause {
+                MmCause::SYNCH_FAILURE => {
+                    resynchronisation = failure.auts.map(|auts| (challenge.rand, auts));
+                }
+                MmCause::KSI_IN_USE => ksi = ksi.next(),
+                // The challenge may have been for someone else: the GUTI was wrong.
+                _ => who = identity::suci(ue).await?.to_string(),
+            },
+        }
+    }
+    ue.send(AuthenticationReject);
+    Err(Ended::Refused)
+}
+
+async fn ask(ue: &mut Ue, ksi: Ksi, challenge: &Challenge) -> Result<Answer, Ended> {
+    let request = AuthenticationRequest {
+        ksi,
+        abba: Abba::default(),
+        rand: challenge.rand.clone(),
+        autn: challenge.autn.clone(),
+    };
+    ue.ask(request, |uplink| match uplink {
+        Uplink {
+            message: NasMessage::AuthenticationResponse(response),
+            ..
+        } => Ok(Answer::Response(response)),
+        Uplink {
+            message: NasMessage::AuthenticationFailure(failure),
+            ..
+        } => Ok(Answer::Failure(failure)),
+        other => Err(other),
+    })
+    .await
+}
+
+/// HRES* is compared here, RES* at the home network; both must be right.
+async fn confirm(
+    ue: &mut Ue,
+    ksi: Ksi,
+    challenge: &Challenge,
+    response: &AuthenticationResponse,
+) -> Result<Authenticated, Ended> {
+    let accepted = challenge
+        .hxres_star
+        .accepts(&challenge.rand, &response.res_star);
+    // The home network is told of a wrong answer too (TS 33.501, 6.1.3.2.2).
+    let confirmed = nausf::confirm(ue, challenge, &response.res_star).await;
+    match (accepted, confirmed) {
+        (true, Ok(Some(confirmed))) => {
+            let kamf = confirmed.kseaf.kamf(&confirmed.supi, &Abba::default());
+            ue.supi = Some(confirmed.supi);
+            Ok(Authenticated { kamf, ksi })
+        }
+        (_, Err(refusal)) if accepted => Err(refused(ue, refusal)),
+        _ => {
+            ue.send(AuthenticationReject);
+            Err(Ended::Refused)
+        }
+    }
+}
+
+/// What the AUSF's refusal means to the UE (TS 29.524, table 4.2.2.2-1).
+fn refused(ue: &mut Ue, refusal: Refusal) -> Ended {
+    match refusal {
+        Refusal::Cause(cause) => {
+            let protected = ue.security.is_some();
+            initial::refuse_registration(ue, cause, protected);
+        }
+        Refusal::Reject => ue.send(AuthenticationReject),
+    }
+    Ended::Refused
+}

@@ -1,0 +1,67 @@
+//! Deregistration (TS 23.502, 4.2.2.3; TS 24.501, 5.5.2): by the UE, by the network, implicit.
+
+use super::peers::nudm;
+use super::ue::{Ue, Uplink};
+use super::{an_release, session_transport, store};
+use crate::nas::{
+    DeregistrationAcceptToUe, DeregistrationRequestFromUe, DeregistrationRequestToUe, NasMessage,
+};
+use crate::ngap::Cause;
+
+/// The UE goes. One that cannot prove that it is itself is let go without ending what is another's.
+pub(super) async fn by_ue(ue: &mut Ue, request: DeregistrationRequestFromUe, verified: bool) {
+    if verified {
+        end(ue).await;
+    }
+    if !request.switch_off {
+        ue.send(DeregistrationAcceptToUe);
+    }
+    an_release::by_network(ue, Cause::DEREGISTER).await;
+}
+
+/// The network wants the UE gone: its subscription was withdrawn, or an operator says so.
+pub(super) async fn by_network(ue: &mut Ue) {
+    if ue.link.is_some() && ue.security.is_some() {
+        let request = DeregistrationRequestToUe {
+            reregistration_required: false,
+            cause: None,
+        };
+        // A UE that does not answer is gone all the same (TS 24.501, 5.5.2.3.5, case a).
+        let _answered = ue
+            .ask(request, |uplink| match uplink {
+                Uplink {
+                    message: NasMessage::DeregistrationAcceptFromUe(_),
+                    ..
+                } => Ok(()),
+                other => Err(other),
+            })
+            .await;
+    }
+    end(ue).await;
+    if ue.link.is_some() {
+        an_release::by_network(ue, Cause::DEREGISTER).await;
+    }
+}
+
+/// The UE is registered elsewhere by now: what is left here ends without a word to it or to the UDM.
+pub(super) async fn implicit(ue: &mut Ue) {
+    session_transport::release_all(ue).await;
+    forget(ue).await;
+    if ue.link.is_some() {
+        an_release::by_network(ue, Cause::NORMAL_RELEASE).await;
+    }
+}
+
+async fn end(ue: &mut Ue) {
+    session_transport::release_all(ue).await;
+    nudm::deregister(ue).await;
+    forget(ue).await;
+}
+
+async fn forget(ue: &mut Ue) {
+    store::remove(ue).await;
+    if let Some(guti) = ue.guti {
+        ue.amf.gutis.deallocate(&guti, &ue.sbi).await;
+    }
+    ue.set_registered(false);
+}

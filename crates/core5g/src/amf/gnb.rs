@@ -1,0 +1,379 @@
+//! The gNBs of an AMF: one association each, its reader, and what is sent to it.
+
+use super::n2::{N2Association, N2Listener};
+use super::ue::{self, Event};
+use super::ues::{Delivery, Slot};
+use super::{Amf, ng_reset, ng_setup};
+use crate::aka::Kgnb;
+use crate::nas::{STmsi, Snssai, Tai, UeSecurityCapability};
+use crate::ngap::{
+    AmfUeNgapId, Cause, DownlinkNas, ErrorIndication, InitialContextSetupRequest, InitialUeMessage,
+    NgapMessage, Paging, PduSessionResourceModifyRequest, PduSessionResourceReleaseCommand,
+    PduSessionResourceSetupRequest, RanUeNgapId, SessionModify, SessionSetup, SessionTransfer,
+    UeAmbr, UeConnection, UeContextReleaseCommand, UeIds, UePair,
+};
+use corewire_guti::Guami;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// UEs of one gNB.
+const MAX_UES: usize = 1_000_000;
+/// The stream for what is about no UE (TS 38.412, 7).
+const COMMON_STREAM: u16 = 0;
+
+/// The gNBs that are connected.
+#[derive(Default)]
+pub(super) struct Gnbs {
+    connected: Mutex<HashMap<u64, Arc<Gnb>>>,
+    next: AtomicU64,
+}
+
+impl Gnbs {
+    /// Calls a UE by every gNB that serves one of these areas.
+    pub(super) fn page(&self, s_tmsi: STmsi, tais: &[Tai]) {
+        let message = NgapMessage::from(Paging {
+            s_tmsi,
+            tais: tais.to_vec(),
+        });
+        let gnbs: Vec<_> = self.lock().values().cloned().collect();
+        for gnb in gnbs.iter().filter(|gnb| gnb.serves(tais)) {
+            gnb.send(COMMON_STREAM, &message);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Gnb>>> {
+        self.connected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One gNB.
+pub(super) struct Gnb {
+    number: u64,
+    association: N2Association,
+    tais: Mutex<Vec<Tai>>,
+    /// NG Setup is done: other procedures may begin (TS 38.413, 8.7.1.1).
+    is_set_up: AtomicBool,
+    /// By RAN UE NGAP ID: whose connections it carries.
+    ues: Mutex<HashMap<u32, (Arc<Slot>, u16)>>,
+}
+
+impl Gnb {
+    /// Sends a message; one that cannot be written or does not fit any more is dropped, and said.
+    pub(super) fn send(&self, stream: u16, message: &NgapMessage) {
+        let octets = match message.encode() {
+            Ok(octets) => octets,
+            Err(error) => return eprintln!("amf: a message for a gNB: {error}"),
+        };
+        if let Err(error) = self.association.send(stream, octets) {
+            eprintln!("amf: a gNB does not take a message: {error}");
+        }
+    }
+
+    /// NG Setup is done: it serves these areas.
+    pub(super) fn serve(&self, tais: Vec<Tai>) {
+        *self.tais.lock().unwrap_or_else(PoisonError::into_inner) = tais;
+        self.is_set_up.store(true, Ordering::Release);
+    }
+
+    fn serves(&self, tais: &[Tai]) -> bool {
+        let own = self.tais.lock().unwrap_or_else(PoisonError::into_inner);
+        own.iter().any(|tai| tais.contains(tai))
+    }
+
+    /// The UE whose connection this is, by either of its numbers.
+    pub(super) fn find(self: &Arc<Self>, connection: UeConnection) -> Option<(Arc<Slot>, Link)> {
+        let ues = self.ues();
+        let found = match (connection.ran, connection.amf) {
+            (Some(ran), _) => ues.get_key_value(&ran.0),
+            (None, Some(amf)) => ues.iter().find(|(_, (slot, _))| slot.id == amf),
+            (None, None) => None,
+        };
+        let (ran, (slot, stream)) = found?;
+        let link = self.link(slot, *ran, *stream);
+        Some((Arc::clone(slot), link))
+    }
+
+    /// Every UE has lost its connection.
+    pub(super) fn lose_all(self: &Arc<Self>) {
+        let ues = std::mem::take(&mut *self.ues());
+        for (ran, (slot, stream)) in ues {
+            let link = self.link(&slot, ran, stream);
+            slot.deliver(Event::Lost(link));
+        }
+    }
+
+    fn link(self: &Arc<Self>, slot: &Slot, ran: u32, stream: u16) -> Link {
+        Link {
+            gnb: Arc::clone(self),
+            ue: UePair {
+                amf: slot.id,
+                ran: RanUeNgapId(ran),
+            },
+            stream,
+        }
+    }
+
+    fn ues(&self) -> MutexGuard<'_, HashMap<u32, (Arc<Slot>, u16)>> {
+        self.ues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A UE's connection: which gNB, and by which number there.
+#[derive(Clone)]
+pub(super) struct Link {
+    gnb: Arc<Gnb>,
+    ue: UePair,
+    /// The stream that the UE's messages come by; its own go there too.
+    stream: u16,
+}
+
+impl PartialEq for Link {
+    fn eq(&self, other: &Self) -> bool {
+        self.gnb.number == other.gnb.number && self.ue == other.ue
+    }
+}
+
+impl Link {
+    fn send(&self, message: impl Into<NgapMessage>) {
+        self.gnb.send(self.stream, &message.into());
+    }
+
+    /// A NAS message for the UE.
+    pub(super) fn send_nas(&self, nas: Vec<u8>) {
+        self.send(DownlinkNas { ue: self.ue, nas });
+    }
+
+    /// The UE's context for the gNB.
+    pub(super) fn set_up_context(&self, context: GnbContext<'_>) {
+        let with_sessions = !context.sessions.is_empty();
+        self.send(InitialContextSetupRequest {
+            ue: self.ue,
+            guami: context.guami,
+            allowed_nssai: context.allowed.to_vec(),
+            capability: context.capability.into(),
+            kgnb: context.kgnb,
+            nas: Some(context.nas),
+            sessions: context.sessions,
+            // Only with sessions (TS 38.413, 9.2.2.1).
+            ambr: with_sessions.then_some(context.ambr),
+        });
+    }
+
+    /// A session's user plane.
+    pub(super) fn set_up(&self, session: SessionSetup, ambr: UeAmbr) {
+        self.send(PduSessionResourceSetupRequest {
+            ue: self.ue,
+            sessions: vec![session],
+            ambr: Some(ambr),
+        });
+    }
+
+    /// A change of a session's user plane.
+    pub(super) fn modify(&self, session: SessionModify) {
+        self.send(PduSessionResourceModifyRequest {
+            ue: self.ue,
+            sessions: vec![session],
+        });
+    }
+
+    /// The end of a session's user plane.
+    pub(super) fn release_session(&self, session: SessionTransfer, nas: Option<Vec<u8>>) {
+        self.send(PduSessionResourceReleaseCommand {
+            ue: self.ue,
+            nas,
+            sessions: vec![session],
+        });
+    }
+
+    /// The gNB is to let go of the UE.
+    pub(super) fn release(&self, cause: Cause) {
+        self.send(UeContextReleaseCommand {
+            ue: UeIds::Pair(self.ue),
+            cause,
+        });
+    }
+
+    /// The connection is over: the number may be another UE's now.
+    pub(super) fn forget(&self) {
+        let mut ues = self.gnb.ues();
+        if ues
+            .get(&self.ue.ran.0)
+            .is_some_and(|(slot, _)| slot.id == self.ue.amf)
+        {
+            ues.remove(&self.ue.ran.0);
+        }
+    }
+}
+
+/// What a gNB is told of a UE (TS 38.413, 9.2.2.1).
+pub(super) struct GnbContext<'a> {
+    pub(super) guami: Guami,
+    pub(super) allowed: &'a [Snssai],
+    pub(super) capability: &'a UeSecurityCapability,
+    pub(super) kgnb: Kgnb,
+    /// For the UE.
+    pub(super) nas: Vec<u8>,
+    pub(super) sessions: Vec<SessionSetup>,
+    pub(super) ambr: UeAmbr,
+}
+
+/// Takes gNBs from now on.
+///
+/// # Errors
+/// When N2 cannot be listened at.
+pub(super) fn listen(amf: &Arc<Amf>, carrier: &str, address: &str) -> anyhow::Result<()> {
+    let listener = N2Listener::bind(carrier, address)?;
+    let task = Arc::clone(amf);
+    amf.runtime.spawn(0, async move {
+        while let Some(association) = listener.accept().await {
+            let number = task.gnbs.next.fetch_add(1, Ordering::Relaxed);
+            let gnb = Arc::new(Gnb {
+                number,
+                association,
+                tais: Mutex::default(),
+                is_set_up: AtomicBool::new(false),
+                ues: Mutex::default(),
+            });
+            task.gnbs.lock().insert(number, Arc::clone(&gnb));
+            task.numbers.gnbs.up();
+            let amf = Arc::clone(&task);
+            let loops = amf.runtime.loops().len() as u64;
+            let loop_index = usize::try_from(number % loops).unwrap_or_default();
+            task.runtime
+                .spawn(loop_index, async move { serve(&amf, &gnb).await });
+        }
+    });
+    Ok(())
+}
+
+/// Reads what a gNB sends until its association ends.
+async fn serve(amf: &Arc<Amf>, gnb: &Arc<Gnb>) {
+    while let Some((stream, octets)) = gnb.association.receive().await {
+        match NgapMessage::decode(&octets) {
+            Ok(message) => dispatch(amf, gnb, stream, message),
+            Err(error) => {
+                if let Some(answer) = error.answer() {
+                    gnb.send(stream, &answer);
+                }
+            }
+        }
+    }
+    amf.gnbs.lock().remove(&gnb.number);
+    amf.numbers.gnbs.down();
+    gnb.lose_all();
+}
+
+/// What is about the gNB is done here; what is about a UE goes to its task.
+fn dispatch(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: NgapMessage) {
+    match message {
+        NgapMessage::NgSetupRequest(request) => ng_setup::run(amf, gnb, &request),
+        _ if !gnb.is_set_up.load(Ordering::Acquire) => {
+            let cause = Cause::NOT_COMPATIBLE_WITH_STATE;
+            gnb.send(COMMON_STREAM, &error_indication(None, None, cause));
+        }
+        NgapMessage::NgReset(reset) => ng_reset::run(gnb, reset),
+        NgapMessage::InitialUeMessage(message) => initial(amf, gnb, stream, message),
+        NgapMessage::UplinkNas(uplink) => {
+            to_ue(amf, gnb, uplink.ue, Event::Nas(uplink.nas));
+        }
+        other => {
+            if let Some(ue) = pair(&other) {
+                to_ue(amf, gnb, ue, Event::Ngap(Box::new(other)));
+            }
+        }
+    }
+}
+
+/// The UE that an answer or a request of a gNB is about.
+const fn pair(message: &NgapMessage) -> Option<UePair> {
+    Some(match message {
+        NgapMessage::InitialContextSetupResponse(message) => message.ue,
+        NgapMessage::InitialContextSetupFailure(message) => message.ue,
+        NgapMessage::PduSessionResourceSetupResponse(message) => message.ue,
+        NgapMessage::PduSessionResourceModifyResponse(message) => message.ue,
+        NgapMessage::PduSessionResourceReleaseResponse(message) => message.ue,
+        NgapMessage::UeContextReleaseRequest(message) => message.ue,
+        NgapMessage::UeContextReleaseComplete(message) => message.ue,
+        // What is about no UE, and what an AMF sends.
+        _ => return None,
+    })
+}
+
+/// A UE has a new connection: one that is known by its temporary identity, or a new one.
+fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessage) {
+    let known = message.s_tmsi.and_then(|s_tmsi| {
+        s_tmsi.within(amf.network.guami)?;
+        amf.ues.by_tmsi(s_tmsi.tmsi)
+    });
+    let is_new = known.is_none();
+    let slot = known.or_else(|| amf.ues.add(amf.runtime.loops().len()));
+    let Some(slot) = slot else {
+        let busy = error_indication(None, Some(message.ran), Cause::OVERLOAD);
+        return gnb.send(stream, &busy);
+    };
+    let link = gnb.link(&slot, message.ran.0, stream);
+    if !take(gnb, &link, &slot) {
+        let busy = error_indication(None, Some(message.ran), Cause::OVERLOAD);
+        gnb.send(stream, &busy);
+        if is_new {
+            amf.ues.remove(&slot, None, None);
+        }
+        return;
+    }
+    let event = Event::Initial(link.clone(), message.nas);
+    if is_new {
+        return ue::start(ue::new(amf, &slot), event);
+    }
+    if slot.deliver(event) == Delivery::Dropped {
+        // It went this moment, or its mailbox is full; the UE's own timer brings it back.
+        link.forget();
+    }
+}
+
+/// The gNB's number is this UE's; who had it before has lost its connection. `false` when the gNB has
+/// too many UEs.
+fn take(gnb: &Arc<Gnb>, link: &Link, slot: &Arc<Slot>) -> bool {
+    let mut ues = gnb.ues();
+    if ues.len() >= MAX_UES {
+        return false;
+    }
+    let entry = (Arc::clone(slot), link.stream);
+    let before = ues.insert(link.ue.ran.0, entry);
+    drop(ues);
+    if let Some((before, stream)) = before.filter(|(before, _)| !Arc::ptr_eq(before, slot)) {
+        let lost = gnb.link(&before, link.ue.ran.0, stream);
+        before.deliver(Event::Lost(lost));
+    }
+    true
+}
+
+/// Hands a message to the UE that it is about, when it comes by the gNB that serves the UE
+/// (TS 38.413, 10.6).
+fn to_ue(amf: &Arc<Amf>, gnb: &Arc<Gnb>, ue: UePair, event: Event) {
+    let found = gnb.ues().get(&ue.ran.0).map(|(slot, _)| Arc::clone(slot));
+    let Some(slot) = found.filter(|slot| slot.id == ue.amf) else {
+        let cause = match amf.ues.by_id(ue.amf) {
+            Some(_) => Cause::INCONSISTENT_REMOTE_UE_ID,
+            None => Cause::UNKNOWN_LOCAL_UE_ID,
+        };
+        return gnb.send(
+            COMMON_STREAM,
+            &error_indication(Some(ue.amf), Some(ue.ran), cause),
+        );
+    };
+    if slot.deliver(event) == Delivery::Dropped {
+        eprintln!("amf: a UE is gone, or sends faster than it is served");
+    }
+}
+
+fn error_indication(
+    amf: Option<AmfUeNgapId>,
+    ran: Option<RanUeNgapId>,
+    cause: Cause,
+) -> NgapMessage {
+    let cause = Some(cause);
+    ErrorIndication { amf, ran, cause }.into()
+}

@@ -1,0 +1,112 @@
+//! What other NFs ask of an AMF: Namf_Communication (TS 29.518), and what it is called back for.
+
+use super::session_transport::Transfer;
+use super::ue::{self, Event};
+use super::ues::{Delivery, Slot};
+use super::{Amf, store};
+use crate::sbi::{Exchange, Problem, Reply, Router};
+use crate::smf::{N1N2MessageTransferReqData, N1N2MessageTransferRspData};
+use std::sync::Arc;
+
+/// The resources of an AMF.
+pub(super) fn router(amf: Arc<Amf>) -> Router<Amf> {
+    Router::new(amf)
+        .post(
+            "/namf-comm/v1/ue-contexts/{ueContextId}/n1-n2-messages",
+            transfer,
+        )
+        .post(
+            "/namf-callback/v1/{supi}/sm-context-status/{pduSessionId}",
+            session_status,
+        )
+        .post("/namf-callback/v1/{supi}/dereg-notify", deregister)
+}
+
+/// N1N2MessageTransfer (TS 29.518, 5.2.2.3.1).
+async fn transfer(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
+    let message = exchange.multipart()?;
+    let data: N1N2MessageTransferReqData = message.json()?;
+    let session = data
+        .pdu_session_id
+        .ok_or_else(|| Problem::mandatory_missing("/pduSessionId"))?;
+    let n1_message = data.n1_message_container.and_then(|container| {
+        message
+            .part(&container.n1_message_content.content_id)
+            .cloned()
+    });
+    let n2_info = data
+        .n2_info_container
+        .and_then(|container| container.sm_info)
+        .and_then(|info| info.n2_info_content)
+        .and_then(|content| {
+            let octets = message.part(&content.ngap_data.content_id)?.clone();
+            Some((content.ngap_ie_type.unwrap_or_default(), octets))
+        });
+    if n1_message.is_none() && n2_info.is_none() {
+        return Err(Problem::mandatory_missing("/n1MessageContainer"));
+    }
+    let slot = ue_of(&amf, exchange.param("ueContextId")).await?;
+    let (status, cause) = match slot.is_connected() {
+        true => (200, "N1_N2_TRANSFER_INITIATED"),
+        false => (202, "ATTEMPTING_TO_REACH_UE"),
+    };
+    let transfer = Transfer {
+        session,
+        n1_message,
+        n2_info,
+    };
+    deliver(&slot, Event::Transfer(Box::new(transfer)))?;
+    let answer = N1N2MessageTransferRspData {
+        cause: cause.to_owned(),
+    };
+    Ok(Reply::json(status, &answer))
+}
+
+/// SmContextStatusNotify (TS 29.502, 5.2.2.5).
+async fn session_status(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
+    let session: u8 = exchange
+        .param("pduSessionId")
+        .parse()
+        .map_err(|_| Problem::new(404, "CONTEXT_NOT_FOUND"))?;
+    let slot = ue_of(&amf, exchange.param("supi")).await?;
+    deliver(&slot, Event::SessionReleased(session))?;
+    Ok(Reply::no_content())
+}
+
+/// DeregistrationNotification (TS 29.503, 5.3.2.3).
+async fn deregister(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
+    let slot = ue_of(&amf, exchange.param("supi")).await?;
+    deliver(&slot, Event::Deregister)?;
+    Ok(Reply::no_content())
+}
+
+/// The UE that a resource names: one of here, or one that is found in the store.
+async fn ue_of(amf: &Arc<Amf>, supi: &str) -> Result<Arc<Slot>, Problem> {
+    if let Some(slot) = amf.ues.by_supi(supi) {
+        return Ok(slot);
+    }
+    let unknown = || Problem::new(404, "CONTEXT_NOT_FOUND");
+    let slot = amf
+        .ues
+        .add(amf.runtime.loops().len())
+        .ok_or_else(|| Problem::new(503, "NF_CONGESTION"))?;
+    let mut ue = ue::new(amf, &slot);
+    if !store::find(&mut ue, supi).await {
+        amf.ues.remove(&slot, None, None);
+        return Err(unknown());
+    }
+    match slot.park(ue) {
+        None => Ok(slot),
+        Some((ue, event)) => {
+            ue::start(ue, event);
+            Ok(slot)
+        }
+    }
+}
+
+fn deliver(slot: &Arc<Slot>, event: Event) -> Result<(), Problem> {
+    match slot.deliver(event) {
+        Delivery::Taken => Ok(()),
+        Delivery::Dropped => Err(Problem::new(504, "UE_NOT_REACHABLE")),
+    }
+}

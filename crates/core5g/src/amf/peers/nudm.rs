@@ -1,0 +1,108 @@
+//! Nudm_UECM and Nudm_SDM (TS 29.503), as an AMF uses them.
+
+use super::super::ue::Ue;
+use crate::nas::Snssai;
+use crate::ngap::UeAmbr;
+use crate::runtime::{SbiFailure, SbiRequest};
+use corewire_guti::{Guami, Plmn};
+use serde_json::{Value, json};
+
+/// What the UE may have (AccessAndMobilitySubscriptionData, TS 29.503, 6.1.6.2.4).
+pub(in crate::amf) struct Subscription {
+    /// The default slices first.
+    pub(in crate::amf) slices: Vec<Snssai>,
+    pub(in crate::amf) ambr: UeAmbr,
+}
+
+/// When a subscription names no rate.
+const RATE: u64 = 1_000_000_000;
+
+/// Says that the UE is registered here (TS 29.503, 5.3.2.2.2).
+///
+/// # Errors
+/// When the UDM does not take it.
+pub(in crate::amf) async fn register(ue: &Ue) -> Result<(), SbiFailure> {
+    let (supi, amf) = (ue.supi_text(), &ue.amf);
+    let root = amf.runtime.api_root();
+    let registration = json!({
+        "amfInstanceId": amf.runtime.instance(),
+        "deregCallbackUri": format!("{root}/namf-callback/v1/{supi}/dereg-notify"),
+        "guami": guami(amf.network.guami),
+        "ratType": "NR",
+        "initialRegistrationInd": true,
+    });
+    let request = SbiRequest::put(path(&supi)).json(&registration)?;
+    ue.sbi.call("nudm-uecm", request).await.map(drop)
+}
+
+/// Says that the UE is gone (purge, TS 29.503, 5.3.2.4.2).
+pub(in crate::amf) async fn deregister(ue: &Ue) {
+    let patch = json!({"guami": guami(ue.amf.network.guami), "purgeFlag": true});
+    let request = SbiRequest::patch(path(&ue.supi_text()))
+        .octets("application/merge-patch+json", patch.to_string());
+    match ue.sbi.call("nudm-uecm", request).await {
+        Err(failure) if failure.status() != Some(404) => {
+            eprintln!("amf: the UDM still knows of a UE: {failure}");
+        }
+        _ => {}
+    }
+}
+
+/// Asks what the UE may have (TS 29.503, 5.2.2.2.2).
+///
+/// # Errors
+/// When the UDM does not say.
+pub(in crate::amf) async fn access_and_mobility(ue: &Ue) -> Result<Subscription, SbiFailure> {
+    let path = format!("/nudm-sdm/v2/{}/am-data", ue.supi_text());
+    let data: Value = ue
+        .sbi
+        .call("nudm-sdm", SbiRequest::get(path))
+        .await?
+        .json()?;
+    let mut slices = Vec::new();
+    for list in ["defaultSingleNssais", "singleNssais"] {
+        for slice in data["nssai"][list].as_array().into_iter().flatten() {
+            if let Some(slice) = read_slice(slice).filter(|slice| !slices.contains(slice)) {
+                slices.push(slice);
+            }
+        }
+    }
+    let ambr = &data["subscribedUeAmbr"];
+    let rate = |name: &str| ambr[name].as_str().and_then(crate::smf::bit_rate);
+    Ok(Subscription {
+        slices,
+        ambr: UeAmbr {
+            downlink: rate("downlink").unwrap_or(RATE),
+            uplink: rate("uplink").unwrap_or(RATE),
+        },
+    })
+}
+
+fn read_slice(value: &Value) -> Option<Snssai> {
+    let slice: crate::smf::Slice = serde_json::from_value(value.clone()).ok()?;
+    Some(Snssai {
+        sst: slice.sst,
+        sd: slice.differentiator(),
+    })
+}
+
+fn path(supi: &str) -> String {
+    format!("/nudm-uecm/v1/{supi}/registrations/amf-3gpp-access")
+}
+
+/// Guami (TS 29.571, 5.3.4.1).
+pub(in crate::amf) fn guami(guami: Guami) -> Value {
+    json!({
+        "plmnId": plmn(guami.plmn()),
+        "amfId": format!("{:06x}", guami.amf_id()),
+    })
+}
+
+/// PlmnId (TS 29.571, 5.4.4.3).
+pub(in crate::amf) fn plmn(plmn: Plmn) -> Value {
+    let digits = usize::from(plmn.mnc_digits());
+    json!({
+        "mcc": format!("{:03}", plmn.mcc()),
+        "mnc": format!("{:0digits$}", plmn.mnc()),
+    })
+}

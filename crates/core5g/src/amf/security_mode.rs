@@ -1,0 +1,70 @@
+//! Security mode control (TS 24.501, 5.4.2): the keys of an authentication are taken into use.
+
+use super::authentication::Authenticated;
+use super::initial;
+use super::ue::{Ended, Ue, Uplink};
+use crate::nas::{
+    MmCause, NasAlgorithms, NasMessage, NasSecurityContext, RegistrationRequest,
+    SecurityModeCommand, Side,
+};
+
+/// Takes new keys into use, and has the UE repeat its whole first message. Gives that, if it came.
+///
+/// # Errors
+/// When the UE has no algorithm that the network allows, refuses, or does not answer.
+pub(super) async fn run(
+    ue: &mut Ue,
+    keys: Authenticated,
+) -> Result<Option<RegistrationRequest>, Ended> {
+    let Some(capability) = ue.capability.clone() else {
+        initial::refuse_registration(ue, MmCause::INVALID_MANDATORY, false);
+        return Err(Ended::Refused);
+    };
+    let network = &ue.amf.network;
+    let chosen = NasAlgorithms::choose(&capability, &network.ciphering, &network.integrity);
+    let Some(algorithms) = chosen else {
+        initial::refuse_registration(ue, MmCause::SECURITY_CAPABILITIES_MISMATCH, false);
+        return Err(Ended::Refused);
+    };
+    let Authenticated { kamf, ksi } = keys;
+    match NasSecurityContext::new(kamf, ksi, algorithms, Side::Network) {
+        Ok(context) => ue.security = Some(context),
+        Err(error) => {
+            eprintln!("amf: no security context: {error}");
+            return Err(Ended::Refused);
+        }
+    }
+    let command = SecurityModeCommand {
+        algorithms,
+        ksi,
+        replayed: capability,
+        imeisv_requested: false,
+        repeat_initial: true,
+    };
+    let answer = ue
+        .ask(command, |uplink| match uplink {
+            Uplink {
+                message: NasMessage::SecurityModeComplete(complete),
+                count: Some(count),
+            } => Ok(Some((complete, count))),
+            Uplink {
+                message: NasMessage::SecurityModeReject(_),
+                ..
+            } => Ok(None),
+            other => Err(other),
+        })
+        .await?;
+    let Some((complete, count)) = answer else {
+        // The UE goes on without; the network does not (TS 24.501, 5.4.2.5).
+        ue.security = None;
+        return Err(Ended::Refused);
+    };
+    ue.kgnb_count = count;
+    let repeated = complete
+        .container
+        .and_then(|octets| NasMessage::decode(&octets).ok());
+    Ok(match repeated {
+        Some(NasMessage::RegistrationRequest(request)) => Some(request),
+        _ => None,
+    })
+}

@@ -1,0 +1,28 @@
+//! Service request (TS 23.502, 4.2.3.2; TS 24.501, 5.6.1): an idle UE comes back.
+
+use super::session_transport;
+use super::ue::Ue;
+use crate::nas::{ServiceAccept, ServiceRequest};
+
+/// Gives the gNB the UE's context, and the sessions that the UE has data for their user plane.
+pub(super) async fn run(ue: &mut Ue, request: ServiceRequest) {
+    let sessions = request.sessions.map(|_| ue.session_set());
+    if let Some(theirs) = request.sessions {
+        session_transport::keep_only(ue, theirs).await;
+    }
+    let accept = ServiceAccept {
+        sessions,
+        reactivation_failed: None,
+    };
+    let wanted = request.uplink_data.unwrap_or_default();
+    let Some(octets) = ue.protect(&accept.into()) else {
+        return;
+    };
+    if ue.context_at_gnb {
+        ue.send_octets(octets);
+        session_transport::activate(ue, wanted).await;
+    } else {
+        session_transport::set_up_context(ue, octets, wanted).await;
+    }
+    session_transport::deliver_pending(ue).await;
+}

@@ -1,0 +1,351 @@
+//! What passes between UEs, gNBs and SMFs through the AMF: 5GSM messages in NAS TRANSPORT, resources
+//! in NGAP (TS 23.502, 4.3; TS 24.501, 5.4.5). The AMF reads neither.
+
+use super::an_release;
+use super::gnb::GnbContext;
+use super::paging;
+use super::peers::nsmf::{self, NotCreated, Updated};
+use super::ue::Ue;
+use crate::nas::{
+    DownlinkNasTransport, MmCause, NasMessage, PduSessionId, PduSessionSet, RequestKind, Snssai,
+    UplinkNasTransport,
+};
+use crate::ngap::{NgapMessage, SessionModify, SessionSetup, SessionTransfer};
+use crate::smf::Slice;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Messages of SMFs that may wait for one UE.
+const MAX_PENDING: usize = 32;
+
+/// A PDU session, as far as the AMF knows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Session {
+    /// The SM context's resource at the SMF.
+    pub(super) context: String,
+    pub(super) slice: Slice,
+    /// The gNB has resources for it.
+    pub(super) active: bool,
+}
+
+impl Session {
+    fn snssai(&self) -> Snssai {
+        Snssai {
+            sst: self.slice.sst,
+            sd: self.slice.differentiator(),
+        }
+    }
+}
+
+/// What an SMF has for a UE and its gNB.
+#[derive(Clone, Debug)]
+pub(super) struct Transfer {
+    pub(super) session: u8,
+    pub(super) n1_message: Option<Bytes>,
+    /// What it is (TS 29.502, 6.1.6.3.3), and its octets.
+    pub(super) n2_info: Option<(String, Bytes)>,
+}
+
+/// UL NAS TRANSPORT: to the SMF of the session, or a new one.
+pub(super) async fn uplink(ue: &mut Ue, transport: UplinkNasTransport) {
+    let Some(id) = transport.session else {
+        return not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
+    };
+    let session = id.value();
+    let is_new = matches!(
+        transport.request,
+        Some(RequestKind::Initial | RequestKind::Existing)
+    );
+    if is_new {
+        return create(ue, session, transport).await;
+    }
+    let Some(context) = ue.sessions.get(&session).map(|entry| entry.context.clone()) else {
+        return not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
+    };
+    match nsmf::update_n1(ue, &context, transport.payload.clone()).await {
+        Ok(updated) => carry(ue, session, updated),
+        Err(failure) => {
+            eprintln!("amf: an SMF: {failure}");
+            if failure.status() == Some(404) {
+                ue.sessions.remove(&session);
+            }
+            not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
+        }
+    }
+}
+
+/// A new session (TS 23.502, 4.3.2.2.1). Its accept comes as a transfer.
+async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
+    if let Some(before) = ue.sessions.remove(&session) {
+        // The UE does not have it any more (TS 24.501, 5.4.5.2.5).
+        nsmf::release(ue, &before.context).await;
+    }
+    let wanted = transport.snssai.or_else(|| ue.allowed.first().copied());
+    let Some(slice) = wanted.filter(|slice| ue.allowed.contains(slice)) else {
+        return not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
+    };
+    let (dnn, payload) = (transport.dnn.as_deref(), transport.payload.clone());
+    match nsmf::create(ue, session, slice.into(), dnn, payload).await {
+        Ok(context) => {
+            let entry = Session {
+                context,
+                slice: slice.into(),
+                active: false,
+            };
+            ue.sessions.insert(session, entry);
+        }
+        Err(NotCreated::Rejected(message)) => to_ue(ue, session, &message),
+        Err(NotCreated::Failed(failure)) => {
+            eprintln!("amf: no SMF takes a session: {failure}");
+            let cause = match failure.cause() {
+                Some("DNN_NOT_SUPPORTED" | "DNN_DENIED") => MmCause::DNN_NOT_SUPPORTED,
+                _ => MmCause::PAYLOAD_NOT_FORWARDED,
+            };
+            not_forwarded(ue, transport, cause);
+        }
+    }
+}
+
+/// The payload goes back to where it came from (TS 24.501, 5.4.5.3.1, case h).
+fn not_forwarded(ue: &mut Ue, transport: UplinkNasTransport, cause: MmCause) {
+    ue.send(DownlinkNasTransport {
+        payload: transport.payload,
+        session: transport.session,
+        cause: Some(cause),
+    });
+}
+
+/// What an SMF has for the UE (TS 23.502, 4.2.3.3): now, or when it has come back.
+pub(super) async fn downlink(ue: &mut Ue, transfer: Transfer) {
+    if ue.link.is_none() {
+        if ue.pending.len() < MAX_PENDING {
+            ue.pending.push(transfer);
+            paging::run(ue);
+        }
+        return;
+    }
+    let updated = Updated {
+        n1_message: transfer.n1_message,
+        n2_info: transfer.n2_info,
+    };
+    carry(ue, transfer.session, updated);
+}
+
+/// What waited for the UE. Resources for a gNB that it has left are of no use: its sessions' user
+/// planes are asked for anew.
+pub(super) async fn deliver_pending(ue: &mut Ue) {
+    let mut wanted = PduSessionSet::default();
+    for transfer in std::mem::take(&mut ue.pending) {
+        let is_set_up = transfer
+            .n2_info
+            .as_ref()
+            .is_some_and(|(kind, _)| kind == "PDU_RES_SETUP_REQ");
+        let id = PduSessionId::new(transfer.session);
+        match id.filter(|_| is_set_up && transfer.n1_message.is_none()) {
+            Some(id) => wanted = wanted.with(id),
+            None => downlink(ue, transfer).await,
+        }
+    }
+    activate(ue, wanted).await;
+}
+
+/// Hands on what an SMF says, to the UE alone or by the gNB's procedure that carries both.
+fn carry(ue: &mut Ue, session: u8, updated: Updated) {
+    let Some((kind, octets)) = updated.n2_info else {
+        if let Some(message) = updated.n1_message {
+            to_ue(ue, session, &message);
+        }
+        return;
+    };
+    let nas = updated
+        .n1_message
+        .and_then(|message| wrapped(session, &message))
+        .and_then(|transport| ue.protect(&transport));
+    let (Some(link), Some(entry), Some(id)) = (
+        &ue.link,
+        ue.sessions.get(&session),
+        PduSessionId::new(session),
+    ) else {
+        return;
+    };
+    let transfer = octets.to_vec();
+    match kind.as_str() {
+        "PDU_RES_SETUP_REQ" => {
+            let set_up = SessionSetup {
+                session: id,
+                nas,
+                snssai: entry.snssai(),
+                transfer,
+            };
+            link.set_up(set_up, ue.ambr);
+        }
+        "PDU_RES_MOD_REQ" => link.modify(SessionModify {
+            session: id,
+            nas,
+            transfer,
+        }),
+        "PDU_RES_REL_CMD" => {
+            let release = SessionTransfer {
+                session: id,
+                transfer,
+            };
+            link.release_session(release, nas);
+        }
+        other => eprintln!("amf: an SMF sends a gNB {other}, which is not known here"),
+    }
+}
+
+fn to_ue(ue: &mut Ue, session: u8, message: &[u8]) {
+    if let Some(transport) = wrapped(session, message) {
+        ue.send(transport);
+    }
+}
+
+/// DL NAS TRANSPORT of a 5GSM message.
+fn wrapped(session: u8, message: &[u8]) -> Option<NasMessage> {
+    let transport = DownlinkNasTransport {
+        payload: message.to_vec(),
+        session: Some(PduSessionId::new(session)?),
+        cause: None,
+    };
+    Some(transport.into())
+}
+
+/// Gives the gNB the UE's context, a NAS message for the UE, and the user planes of these sessions
+/// (TS 38.413, 8.3.1).
+pub(super) async fn set_up_context(ue: &mut Ue, nas: Vec<u8>, wanted: PduSessionSet) {
+    let mut planes = Vec::new();
+    for session in wanted.iter() {
+        planes.extend(plane(ue, session).await);
+    }
+    let (Some(link), Some(security), Some(capability)) = (&ue.link, &ue.security, &ue.capability)
+    else {
+        return;
+    };
+    link.set_up_context(GnbContext {
+        guami: ue.amf.network.guami,
+        allowed: &ue.allowed,
+        capability,
+        kgnb: security.kgnb(ue.kgnb_count),
+        nas,
+        sessions: planes,
+        ambr: ue.ambr,
+    });
+}
+
+/// Asks the gNB for the user planes of these sessions.
+pub(super) async fn activate(ue: &mut Ue, wanted: PduSessionSet) {
+    for session in wanted.iter() {
+        if let Some(set_up) = plane(ue, session).await
+            && let Some(link) = &ue.link
+        {
+            link.set_up(set_up, ue.ambr);
+        }
+    }
+}
+
+/// What the gNB needs for a session's user plane, from its SMF.
+async fn plane(ue: &mut Ue, id: PduSessionId) -> Option<SessionSetup> {
+    let session = id.value();
+    let entry = ue.sessions.get(&session)?;
+    let (context, snssai) = (entry.context.clone(), entry.snssai());
+    match nsmf::user_plane(ue, &context, session, true).await {
+        Ok(updated) => updated.n2_info.map(|(_, octets)| SessionSetup {
+            session: id,
+            nas: None,
+            snssai,
+            transfer: octets.to_vec(),
+        }),
+        Err(failure) => {
+            eprintln!("amf: an SMF gives no user plane: {failure}");
+            if failure.status() == Some(404) {
+                ue.sessions.remove(&session);
+            }
+            None
+        }
+    }
+}
+
+/// Whether a gNB's message answers INITIAL CONTEXT SETUP REQUEST.
+pub(super) const fn is_context_answer(message: &NgapMessage) -> bool {
+    matches!(
+        message,
+        NgapMessage::InitialContextSetupResponse(_) | NgapMessage::InitialContextSetupFailure(_)
+    )
+}
+
+/// What a gNB says about a UE.
+pub(super) async fn from_gnb(ue: &mut Ue, message: NgapMessage) {
+    match message {
+        NgapMessage::UeContextReleaseRequest(request) => {
+            an_release::by_gnb(ue, request.cause).await;
+        }
+        NgapMessage::InitialContextSetupResponse(response) => {
+            ue.context_at_gnb = true;
+            done(ue, "PDU_RES_SETUP_RSP", response.set_up).await;
+            done(ue, "PDU_RES_SETUP_FAIL", response.failed).await;
+        }
+        NgapMessage::InitialContextSetupFailure(failure) => {
+            an_release::by_gnb(ue, failure.cause).await;
+        }
+        NgapMessage::PduSessionResourceSetupResponse(response) => {
+            done(ue, "PDU_RES_SETUP_RSP", response.set_up).await;
+            done(ue, "PDU_RES_SETUP_FAIL", response.failed).await;
+        }
+        NgapMessage::PduSessionResourceModifyResponse(response) => {
+            done(ue, "PDU_RES_MOD_RSP", response.modified).await;
+            done(ue, "PDU_RES_MOD_FAIL", response.failed).await;
+        }
+        NgapMessage::PduSessionResourceReleaseResponse(response) => {
+            done(ue, "PDU_RES_REL_RSP", response.released).await;
+        }
+        // Answers that nobody waits for any more.
+        _ => {}
+    }
+}
+
+/// Tells the SMFs what the gNB has done.
+async fn done(ue: &mut Ue, kind: &str, sessions: Vec<SessionTransfer>) {
+    for SessionTransfer { session, transfer } in sessions {
+        let session = session.value();
+        let Some(entry) = ue.sessions.get_mut(&session) else {
+            continue;
+        };
+        match kind {
+            "PDU_RES_SETUP_RSP" => entry.active = true,
+            "PDU_RES_SETUP_FAIL" | "PDU_RES_REL_RSP" => entry.active = false,
+            _ => {}
+        }
+        let context = entry.context.clone();
+        match nsmf::update_n2(ue, &context, kind, transfer).await {
+            Ok(updated) => carry(ue, session, updated),
+            Err(failure) => eprintln!("amf: an SMF does not know what a gNB did: {failure}"),
+        }
+        if kind == "PDU_RES_SETUP_RSP" {
+            // The session is the UE's from now on, whatever becomes of this process.
+            ue.save().await;
+        }
+    }
+}
+
+/// Lets go of every session: the UE has none any more.
+pub(super) async fn release_all(ue: &mut Ue) {
+    for (_, session) in std::mem::take(&mut ue.sessions) {
+        nsmf::release(ue, &session.context).await;
+    }
+}
+
+/// Lets go of the sessions that the UE does not have any more.
+pub(super) async fn keep_only(ue: &mut Ue, theirs: PduSessionSet) {
+    let gone: Vec<u8> = ue
+        .sessions
+        .keys()
+        .copied()
+        .filter(|session| PduSessionId::new(*session).is_none_or(|id| !theirs.has(id)))
+        .collect();
+    for session in gone {
+        if let Some(session) = ue.sessions.remove(&session) {
+            nsmf::release(ue, &session.context).await;
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! One UE's context, and what every procedure does with it: send, wait for the answer, give up.
+
+use super::gnb::Link;
+use super::network::{NAS_ATTEMPTS, NAS_TIMER};
+use super::session_transport::{Session, Transfer};
+use super::ues::Slot;
+use super::{Amf, an_release, deregistration, initial, session_transport};
+use crate::aka::Supi;
+use crate::nas::{
+    Envelope, MmStatus, NasError, NasMessage, NasSecurityContext, Snssai, UeSecurityCapability,
+};
+use crate::ngap::{NgapMessage, UeAmbr};
+use crate::runtime::Sbi;
+use corewire::LoopHandle;
+use corewire_guti::Guti;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What can happen to a UE.
+pub(super) enum Event {
+    /// It has a new connection, on which it sent this.
+    Initial(Link, Vec<u8>),
+    /// It sent a NAS message on the connection that it has.
+    Nas(Vec<u8>),
+    /// The same, read already: it waited for a procedure's end.
+    Read(Box<Uplink>),
+    /// Its gNB sent something about it.
+    Ngap(Box<NgapMessage>),
+    /// Its connection is lost with its gNB.
+    Lost(Link),
+    /// An SMF has something for it or for its gNB.
+    Transfer(Box<Transfer>),
+    /// An SMF has let go of this session.
+    SessionReleased(u8),
+    /// The network wants it gone.
+    Deregister,
+    /// It has registered anew under another slot: this one is the past.
+    Superseded,
+}
+
+/// Why a procedure ended before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The UE was told so, or has told so; nothing is left to say.
+    Refused,
+    /// The UE did not answer.
+    Silent,
+    /// The connection is lost.
+    Lost,
+    /// The UE began something else: its message waits.
+    Superseded,
+}
+
+/// What a UE sent, and how far it can be believed.
+pub(super) struct Uplink {
+    pub(super) message: NasMessage,
+    /// The NAS COUNT of a message whose MAC was right.
+    pub(super) count: Option<u32>,
+}
+
+/// A UE's context.
+pub(super) struct Ue {
+    pub(super) amf: Arc<Amf>,
+    pub(super) slot: Arc<Slot>,
+    pub(super) sbi: Sbi,
+    pub(super) link: Option<Link>,
+    /// The gNB has the UE's context (security, slices).
+    pub(super) context_at_gnb: bool,
+    pub(super) registered: bool,
+    pub(super) supi: Option<Supi>,
+    pub(super) guti: Option<Guti>,
+    pub(super) security: Option<NasSecurityContext>,
+    /// The NAS COUNT of the message that the gNB's key is made from.
+    pub(super) kgnb_count: u32,
+    pub(super) capability: Option<UeSecurityCapability>,
+    pub(super) allowed: Vec<Snssai>,
+    pub(super) ambr: UeAmbr,
+    pub(super) sessions: BTreeMap<u8, Session>,
+    /// What waits for the UE to come back.
+    pub(super) pending: Vec<Transfer>,
+    /// What came while a procedure waited for something else.
+    deferred: VecDeque<Event>,
+}
+
+/// A UE that nothing is known of yet.
+pub(super) fn new(amf: &Arc<Amf>, slot: &Arc<Slot>) -> Box<Ue> {
+    Box::new(Ue {
+        amf: Arc::clone(amf),
+        slot: Arc::clone(slot),
+        sbi: amf.runtime.sbi(slot.loop_index),
+        link: None,
+        context_at_gnb: false,
+        registered: false,
+        supi: None,
+        guti: None,
+        security: None,
+        kgnb_count: 0,
+        capability: None,
+        allowed: Vec::new(),
+        ambr: UeAmbr {
+            downlink: 0,
+            uplink: 0,
+        },
+        sessions: BTreeMap::new(),
+        pending: Vec::new(),
+        deferred: VecDeque::new(),
+    })
+}
+
+/// Begins the UE's task: it does what `event` asks for, and what comes meanwhile, and parks.
+pub(super) fn start(ue: Box<Ue>, event: Event) {
+    let (amf, loop_index) = (Arc::clone(&ue.amf), ue.slot.loop_index);
+    amf.runtime.spawn(loop_index, run(ue, event));
+}
+
+async fn run(mut ue: Box<Ue>, mut event: Event) {
+    loop {
+        Box::pin(handle(&mut ue, event)).await;
+        if !ue.registered && ue.link.is_none() {
+            ue.forget();
+            return;
+        }
+        event = match ue.deferred.pop_front() {
+            Some(deferred) => deferred,
+            None => {
+                let slot = Arc::clone(&ue.slot);
+                match slot.park(ue) {
+                    Some((back, next)) => {
+                        ue = back;
+                        next
+                    }
+                    None => return,
+                }
+            }
+        };
+    }
+}
+
+async fn handle(ue: &mut Ue, event: Event) {
+    match event {
+        Event::Initial(link, octets) => initial::run(ue, link, &octets).await,
+        Event::Nas(octets) => match ue.read(&octets) {
+            Ok(uplink) => initial::dispatch(ue, uplink).await,
+            Err(error) => ue.complain(&error),
+        },
+        Event::Read(uplink) => initial::dispatch(ue, *uplink).await,
+        Event::Ngap(message) => session_transport::from_gnb(ue, *message).await,
+        Event::Lost(link) => an_release::lost(ue, &link).await,
+        Event::Transfer(transfer) => session_transport::downlink(ue, *transfer).await,
+        Event::SessionReleased(session) => {
+            ue.sessions.remove(&session);
+            ue.save().await;
+        }
+        Event::Deregister => deregistration::by_network(ue).await,
+        Event::Superseded => deregistration::implicit(ue).await,
+    }
+}
+
+impl Ue {
+    /// The loop that its task runs on.
+    pub(super) fn event_loop(&self) -> &LoopHandle {
+        let loops = self.amf.runtime.loops();
+        &loops[self.slot.loop_index % loops.len()]
+    }
+
+    /// Reads a NAS message: one under a security header must be right, others are taken as what they
+    /// are (TS 24.501, 4.4.4.3).
+    pub(super) fn read(&mut self, octets: &[u8]) -> Result<Uplink, NasError> {
+        match (Envelope::of(octets)?, &mut self.security) {
+            (Envelope::Protected { .. }, Some(security)) => {
+                let received = security.unprotect(octets)?;
+                Ok(Uplink {
+                    message: received.message,
+                    count: Some(received.count),
+                })
+            }
+            _ => Ok(Uplink {
+                message: NasMessage::decode_unverified(octets)?,
+                count: None,
+            }),
+        }
+    }
+
+    /// Sends a NAS message, protected as soon as there is a security context.
+    pub(super) fn send(&mut self, message: impl Into<NasMessage>) {
+        if let Some(octets) = self.protect(&message.into()) {
+            self.send_octets(octets);
+        }
+    }
+
+    /// The octets of a NAS message, protected as soon as there is a security context.
+    pub(super) fn protect(&mut self, message: &NasMessage) -> Option<Vec<u8>> {
+        let octets = match &mut self.security {
+            Some(security) => security.protect(message),
+            None => message.encode(),
+        };
+        octets
+            .inspect_err(|error| eprintln!("amf: {} cannot be sent: {error}", message.name()))
+            .ok()
+    }
+
+    pub(super) fn send_octets(&self, octets: Vec<u8>) {
+        if let Some(link) = &self.link {
+            link.send_nas(octets);
+        }
+    }
+
+    /// Answers a message that cannot be acted on as TS 24.501, 7 says; silently, where it says so.
+    pub(super) fn complain(&mut self, error: &NasError) {
+        if let Some(cause) = error.mm_cause() {
+            self.send(MmStatus { cause });
+        }
+    }
+
+    /// Sends a message and waits for its answer; sends it again when the UE is silent.
+    ///
+    /// # Errors
+    /// When there is no answer, or something else comes first.
+    pub(super) async fn ask<T>(
+        &mut self,
+        message: impl Into<NasMessage>,
+        mut pick: impl FnMut(Uplink) -> Result<T, Uplink>,
+    ) -> Result<T, Ended> {
+        let message = message.into();
+        for _ in 0..NAS_ATTEMPTS {
+            self.send(message.clone());
+            let until = Instant::now() + NAS_TIMER;
+            loop {
+                match self.next_nas(until).await {
+                    Err(Ended::Silent) => break,
+                    Err(ended) => return Err(ended),
+                    Ok(uplink) => match pick(uplink) {
+                        Ok(answer) => return Ok(answer),
+                        // Not an answer: the UE began something else, or repeats itself.
+                        Err(other) => self.put_off(other),
+                    },
+                }
+            }
+        }
+        Err(Ended::Silent)
+    }
+
+    /// The next NAS message of the UE.
+    ///
+    /// # Errors
+    /// When none comes by then, or the connection ends.
+    pub(super) async fn next_nas(&mut self, until: Instant) -> Result<Uplink, Ended> {
+        loop {
+            let octets = self
+                .wait(until, |event| match event {
+                    Event::Nas(octets) => Ok(octets),
+                    other => Err(other),
+                })
+                .await?;
+            match self.read(&octets) {
+                Ok(uplink) => return Ok(uplink),
+                Err(error) => self.complain(&error),
+            }
+        }
+    }
+
+    /// Waits for an event of a kind; others wait until the procedure has ended.
+    ///
+    /// # Errors
+    /// When none comes by then, or the connection ends.
+    pub(super) async fn wait<T>(
+        &mut self,
+        until: Instant,
+        mut pick: impl FnMut(Event) -> Result<T, Event>,
+    ) -> Result<T, Ended> {
+        loop {
+            let event_loop = self.event_loop().clone();
+            let Some(event) = self.slot.next(&event_loop, until).await else {
+                return Err(Ended::Silent);
+            };
+            match pick(event) {
+                Ok(picked) => return Ok(picked),
+                Err(Event::Lost(link)) if self.link.as_ref() == Some(&link) => {
+                    self.deferred.push_back(Event::Lost(link));
+                    return Err(Ended::Lost);
+                }
+                Err(Event::Initial(link, octets)) => {
+                    self.deferred.push_back(Event::Initial(link, octets));
+                    return Err(Ended::Superseded);
+                }
+                Err(Event::Ngap(message)) if an_release::is_request(&message) => {
+                    self.deferred.push_back(Event::Ngap(message));
+                    return Err(Ended::Lost);
+                }
+                Err(other) => self.deferred.push_back(other),
+            }
+        }
+    }
+
+    /// A message that does not belong to the procedure in progress waits for its end. What the UE
+    /// repeats because it was not answered in time says nothing new.
+    pub(super) fn put_off(&mut self, uplink: Uplink) {
+        let begins_something = matches!(
+            uplink.message,
+            NasMessage::UplinkNasTransport(_) | NasMessage::DeregistrationRequestFromUe(_)
+        );
+        if begins_something {
+            self.deferred.push_back(Event::Read(Box::new(uplink)));
+        }
+    }
+
+    /// The UE's permanent identity as service interfaces write it.
+    pub(super) fn supi_text(&self) -> String {
+        self.supi
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    }
+
+    /// Takes the UE out of the tables: nothing finds it any more.
+    fn forget(&self) {
+        let supi = self.supi.as_ref().map(ToString::to_string);
+        let tmsi = self.guti.map(Guti::tmsi);
+        self.amf.ues.remove(&self.slot, tmsi, supi.as_deref());
+    }
+
+    /// Says that it is registered, or is no more, where that is counted.
+    pub(super) fn set_registered(&mut self, registered: bool) {
+        if self.registered != registered {
+            self.registered = registered;
+            match registered {
+                true => self.amf.numbers.registered.up(),
+                false => self.amf.numbers.registered.down(),
+            }
+        }
+    }
+
+    /// Has a connection from now on, or none.
+    pub(super) fn set_link(&mut self, link: Option<Link>) {
+        let connected = link.is_some();
+        if self.slot.set_connected(connected) != connected {
+            match connected {
+                true => self.amf.numbers.connected.up(),
+                false => self.amf.numbers.connected.down(),
+            }
+        }
+        self.link = link;
+        self.context_at_gnb = false;
+    }
+}

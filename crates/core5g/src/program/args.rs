@@ -1,0 +1,92 @@
+//! `corewire core`: what it can be told.
+
+use super::state::Folder;
+use super::{down, status, up};
+use crate::runtime::Flow;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run the 5G core: every network function a process of its own
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  corewire core up                                 REST between the NFs, N2 over TCP framing
+  corewire core up --transport grpc --threads 2    the same core over gRPC, two event loops an NF
+  corewire ran attach --ues 10                     ten UEs register and open a session
+  corewire core status
+  corewire core down")]
+pub struct CoreArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start it
+    Up(Box<UpArgs>),
+    /// Say how each NF is doing: pid, address, CPU, memory, UEs
+    Status(StatusArgs),
+    /// End it
+    Down(DownArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct UpArgs {
+    /// How NFs call each other: rest, grpc, native or shm [default: the file's, else rest]
+    #[arg(long, value_name = "NAME")]
+    pub(super) transport: Option<String>,
+    /// The network: PLMN, slices, DNNs, how many of what (docs/core5g.md)
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Event loops in each NF [default: the file's, else 1]
+    #[arg(long, value_name = "N")]
+    pub(super) threads: Option<usize>,
+    /// Which operations drive the procedures
+    #[arg(long, value_enum, default_value_t = Flow::ThreeGpp, value_name = "FLOW")]
+    pub(super) flow: Flow,
+    /// What carries N2: sctp (the kernel's or usrsctp), udp (SCTP in UDP), tcp (framing for tests)
+    /// [default: the file's, else tcp]
+    #[arg(long, value_name = "NAME")]
+    pub(super) n2: Option<String>,
+    /// Where the AMF listens for gNBs [default: the file's, else 127.0.0.1:38412]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(super) n2_listen: Option<String>,
+    /// Who may attach (docs/core5g.md) [default: the file's, else 100,000 test subscribers]
+    #[arg(long, value_name = "FILE")]
+    pub(super) subscribers: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) folder: Folder,
+    /// Print what runs where as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct StatusArgs {
+    #[command(flatten)]
+    pub(super) folder: Folder,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct DownArgs {
+    #[command(flatten)]
+    pub(super) folder: Folder,
+}
+
+impl CoreArgs {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// With what went wrong and what to do next.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Up(args) => up::run(&args),
+            Command::Status(args) => status::run(&args),
+            Command::Down(args) => down::run(&args),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The file that describes a network.
+//!
+//! ```toml
+//! transport = "rest"            # rest, grpc, native, shm
+//! threads = 1                   # event loops in each NF
+//! n2 = "tcp"                    # sctp, udp, tcp
+//! n2_listen = "127.0.0.1:38412"
+//! plmn = "001-01"
+//! tac = 1
+//! amf_id = "020040"             # region, set, pointer: TS 23.003, 2.10.1
+//! slices = ["1", "1-010203"]    # SST, or SST-SD
+//! pdu_sessions = 1              # replicas of SMF-PDU-Session
+//! subscribers = "subscribers.toml"
+//!
+//! [dnn]
+//! internet = "10.45.0.0/16"     # addresses for its UEs
+//! ```
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A network. What the file leaves out has the defaults above.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Config {
+    pub(super) transport: String,
+    pub(super) threads: usize,
+    pub(super) n2: String,
+    pub(super) n2_listen: String,
+    pub(super) plmn: String,
+    pub(super) tac: u32,
+    pub(super) amf_id: String,
+    pub(super) slices: Vec<String>,
+    pub(super) pdu_sessions: usize,
+    pub(super) subscribers: Option<PathBuf>,
+    pub(super) dnn: BTreeMap<String, String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            transport: "rest".into(),
+            threads: 1,
+            n2: "tcp".into(),
+            n2_listen: "127.0.0.1:38412".into(),
+            plmn: "001-01".into(),
+            tac: 1,
+            amf_id: "020040".into(),
+            slices: vec!["1".into()],
+            pdu_sessions: 1,
+            subscribers: None,
+            dnn: BTreeMap::from([("internet".to_owned(), "10.45.0.0/16".to_owned())]),
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read or says what is not known; with line and column.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
+        let mut config: Self =
+            toml::from_str(&text).with_context(|| format!("{}", path.display()))?;
+        // Paths are relative to the file that names them.
+        if let (Some(subscribers), Some(folder)) = (&mut config.subscribers, path.parent()) {
+            *subscribers = folder.join(&*subscribers);
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_leaves_out_has_defaults_and_what_is_unknown_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("network.toml");
+        fs::write(&path, "threads = 2\nsubscribers = \"s.toml\"\n").expect("written");
+        let config = Config::read(&path).expect("a network");
+        assert_eq!(config.threads, 2);
+        assert_eq!(config.subscribers, Some(folder.path().join("s.toml")));
+        assert_eq!(config.plmn, "001-01");
+        fs::write(&path, "thread = 2\n").expect("written");
+        let fault = format!("{:#}", Config::read(&path).expect_err("unknown"));
+        assert!(fault.contains("thread"), "{fault}");
+    }
+}

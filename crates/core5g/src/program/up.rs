@@ -1,0 +1,158 @@
+//! `corewire core up`.
+
+use super::args::UpArgs;
+use super::config::Config;
+use super::plan::Plan;
+use super::process::{Starting, end_all};
+use super::state::{Core, Nf};
+use anyhow::{Context as _, bail};
+use corewire::mesh::config::Transport;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How long the processes may take until all are ready.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
+    let config = settings(args)?;
+    let folder = args.folder.path();
+    if let Some(core) = Core::read(&folder)?
+        && core.nfs.iter().any(Nf::is_alive)
+    {
+        bail!(
+            "a core runs already ({}): corewire core down, or another --state",
+            folder.display()
+        );
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    let subscribers = subscribers(&config, &folder)?;
+    let plan = Plan {
+        config: &config,
+        flow: args.flow.name(),
+        folder: &folder,
+        subscribers: &subscribers,
+    };
+    let core = Core {
+        transport: config.transport.clone(),
+        flow: args.flow.name().to_owned(),
+        threads: config.threads,
+        n2: config.n2.clone(),
+        n2_address: config.n2_listen.clone(),
+        nfs: start(&plan, &folder)?,
+    };
+    if let Err(error) = core.write(&folder) {
+        end_all(&core.nfs, Duration::from_secs(1));
+        return Err(error);
+    }
+    if args.json {
+        println!("{}", serde_json::to_string(&core)?);
+    } else {
+        print(&core, &folder, &subscribers, args);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file's settings, with those of the command line in their place.
+fn settings(args: &UpArgs) -> anyhow::Result<Config> {
+    let mut config = match &args.config {
+        Some(path) => Config::read(path)?,
+        None => Config::default(),
+    };
+    let set = |into: &mut String, from: &Option<String>| {
+        if let Some(value) = from {
+            value.clone_into(into);
+        }
+    };
+    set(&mut config.transport, &args.transport);
+    set(&mut config.n2, &args.n2);
+    set(&mut config.n2_listen, &args.n2_listen);
+    if let Some(threads) = args.threads {
+        config.threads = threads;
+    }
+    if args.subscribers.is_some() {
+        config.subscribers.clone_from(&args.subscribers);
+    }
+    config.transport.parse::<Transport>()?;
+    Ok(config)
+}
+
+/// Starts every process; when one does not come up, none is left.
+fn start(plan: &Plan<'_>, folder: &Path) -> anyhow::Result<Vec<Nf>> {
+    let until = Instant::now() + PATIENCE;
+    let nrf = Starting::new(&plan.nrf(), folder)?.ready(until)?;
+    let programs = plan.others(&nrf.address);
+    let mut ready = vec![nrf];
+    let mut starting = Vec::new();
+    let mut fault = None;
+    for program in &programs {
+        match Starting::new(program, folder) {
+            Ok(process) => starting.push(process),
+            Err(error) => {
+                fault = Some(error);
+                break;
+            }
+        }
+    }
+    for process in starting {
+        if fault.is_some() {
+            process.abandon();
+            continue;
+        }
+        match process.ready(until) {
+            Ok(nf) => ready.push(nf),
+            Err(error) => fault = Some(error),
+        }
+    }
+    match fault {
+        None => Ok(ready),
+        Some(error) => {
+            end_all(&ready, Duration::from_secs(1));
+            Err(error)
+        }
+    }
+}
+
+/// The subscribers' file; without one, a file of test subscribers is written.
+fn subscribers(config: &Config, folder: &Path) -> anyhow::Result<PathBuf> {
+    if let Some(path) = &config.subscribers {
+        if !path.exists() {
+            bail!("{}: no such file of subscribers", path.display());
+        }
+        return fs::canonicalize(path).with_context(|| format!("{}", path.display()));
+    }
+    let path = folder.join("subscribers.toml");
+    fs::write(&path, super::test_subscribers(&config.plmn))
+        .with_context(|| format!("{}", path.display()))?;
+    Ok(path)
+}
+
+fn print(core: &Core, folder: &Path, subscribers: &Path, args: &UpArgs) {
+    for nf in &core.nfs {
+        println!("{:<18} {:<21} pid {}", nf.name, nf.address, nf.pid);
+    }
+    println!(
+        "{:<18} {:<21} N2 over {}",
+        "gNBs connect to", core.n2_address, core.n2
+    );
+    println!(
+        "NFs call each other over {}, flow {}; state and logs in {}",
+        core.transport,
+        core.flow,
+        folder.display()
+    );
+    let n2 = &core.n2;
+    println!("\nnext:");
+    println!(
+        "  corewire ran attach --ues 1 --amf {} --n2 {n2} --subscribers {}",
+        core.n2_address,
+        subscribers.display()
+    );
+    let state = match args.folder.path() == folder && args.json {
+        true => String::new(),
+        false => format!(" --state {}", folder.display()),
+    };
+    println!("  corewire core status{state}");
+    println!("  corewire core down{state}");
+}

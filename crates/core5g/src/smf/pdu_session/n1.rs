@@ -1,0 +1,130 @@
+//! The NAS messages of a session (TS 24.501, 8.3), made from its context.
+
+use super::context::SmContext;
+use crate::nas::{
+    NasMessage, PduAddress, PduSessionEstablishmentAccept, PduSessionEstablishmentReject,
+    PduSessionEstablishmentRequest, PduSessionId, PduSessionModificationCommand,
+    PduSessionReleaseCommand, QosRules, SessionAmbr, SessionType, SmCause, SmHeader, Snssai,
+    SscMode,
+};
+use bytes::Bytes;
+
+/// The one flow of a session.
+pub(super) const DEFAULT_FLOW: u8 = 1;
+
+/// What a UE says about a session.
+pub(super) enum Request {
+    Establishment(Establishment),
+    Modification { pti: u8 },
+    ModificationComplete,
+    Release { pti: u8 },
+    ReleaseComplete,
+}
+
+/// What a UE asks of a new session.
+pub(super) struct Establishment {
+    pub(super) pti: u8,
+    session_type: Option<SessionType>,
+    ssc_mode: Option<SscMode>,
+}
+
+impl Establishment {
+    /// Whether a session of this kind can be given: IPv4, and an address that stays.
+    ///
+    /// # Errors
+    /// The cause of TS 24.501, 6.4.1.4.
+    pub(super) fn acceptable(&self) -> Result<(), SmCause> {
+        match self.session_type {
+            None | Some(SessionType::Ipv4 | SessionType::Ipv4v6) => {}
+            Some(SessionType::Ipv6) => return Err(SmCause::IPV4_ONLY),
+            Some(_) => return Err(SmCause::UNKNOWN_SESSION_TYPE),
+        }
+        match self.ssc_mode {
+            None | Some(SscMode::ONE) => Ok(()),
+            Some(_) => Err(SmCause::SSC_MODE_NOT_SUPPORTED),
+        }
+    }
+}
+
+/// Reads what a UE sent; `None` when it is nothing that an SMF takes.
+pub(super) fn decode(octets: &[u8]) -> Option<Request> {
+    Some(match NasMessage::decode(octets).ok()? {
+        NasMessage::PduSessionEstablishmentRequest(PduSessionEstablishmentRequest {
+            header,
+            session_type,
+            ssc_mode,
+        }) => Request::Establishment(Establishment {
+            pti: header.pti,
+            session_type,
+            ssc_mode,
+        }),
+        NasMessage::PduSessionModificationRequest(request) => Request::Modification {
+            pti: request.header.pti,
+        },
+        NasMessage::PduSessionModificationComplete(_)
+        | NasMessage::PduSessionModificationCommandReject(_) => Request::ModificationComplete,
+        NasMessage::PduSessionReleaseRequest(request) => Request::Release {
+            pti: request.header.pti,
+        },
+        NasMessage::PduSessionReleaseComplete(_) => Request::ReleaseComplete,
+        _ => return None,
+    })
+}
+
+/// The session is there (8.3.2). Says #50 when the UE wanted IPv6 too.
+pub(super) fn establishment_accept(context: &SmContext, asked: &Establishment) -> Option<Bytes> {
+    let header = header(context.pdu_session_id, asked.pti)?;
+    octets(PduSessionEstablishmentAccept {
+        header,
+        session_type: SessionType::Ipv4,
+        ssc_mode: SscMode::ONE,
+        qos_rules: QosRules::match_all(DEFAULT_FLOW),
+        ambr: ambr(context),
+        cause: (asked.session_type == Some(SessionType::Ipv4v6)).then_some(SmCause::IPV4_ONLY),
+        address: Some(PduAddress::Ipv4(context.address)),
+        snssai: Some(Snssai {
+            sst: context.slice.sst,
+            sd: context.slice.differentiator(),
+        }),
+        dnn: Some(context.dnn.clone()),
+    })
+}
+
+/// There is no session (8.3.3).
+pub(super) fn establishment_reject(session: u8, pti: u8, cause: SmCause) -> Option<Bytes> {
+    let header = header(session, pti)?;
+    octets(PduSessionEstablishmentReject { header, cause })
+}
+
+/// What the session has (8.3.9).
+pub(super) fn modification_command(context: &SmContext, pti: u8) -> Option<Bytes> {
+    let header = header(context.pdu_session_id, pti)?;
+    octets(PduSessionModificationCommand {
+        header,
+        ambr: Some(ambr(context)),
+        qos_rules: None,
+    })
+}
+
+/// The session ends (8.3.14).
+pub(super) fn release_command(session: u8, pti: u8, cause: SmCause) -> Option<Bytes> {
+    let header = header(session, pti)?;
+    octets(PduSessionReleaseCommand { header, cause })
+}
+
+/// The session's rate.
+pub(super) const fn ambr(context: &SmContext) -> SessionAmbr {
+    SessionAmbr {
+        downlink_kbps: context.subscription.downlink / 1000,
+        uplink_kbps: context.subscription.uplink / 1000,
+    }
+}
+
+fn header(session: u8, pti: u8) -> Option<SmHeader> {
+    let session = PduSessionId::new(session)?;
+    Some(SmHeader { session, pti })
+}
+
+fn octets(message: impl Into<NasMessage>) -> Option<Bytes> {
+    message.into().encode().ok().map(Bytes::from)
+}

@@ -1,0 +1,191 @@
+//! `corewire nf smf pdu-session`: the process, and what its procedures share.
+
+use super::super::reference::SmContextRef;
+use super::super::{REPLICA_SERVICE, SM_CONTEXTS};
+use super::context::SmContext;
+use super::pool::{DnnPool, Part, Pools};
+use super::store::{self, Contexts};
+use crate::runtime::{Gauge, NfOptions, Profile, Runtime, Sbi, SbiFailure, serve};
+use crate::sbi::{Exchange, Problem, Reply, Router};
+use anyhow::Context as _;
+use clap::Args;
+use std::net::SocketAddrV4;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a new session waits for a replica that reads what is stored.
+const RECOVERY_PATIENCE: Duration = Duration::from_secs(2);
+/// Between two looks at whether it has.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// Between two questions to a store that does not answer.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Options of a replica.
+#[derive(Debug, Args)]
+pub(in crate::smf) struct PduSessionArgs {
+    #[command(flatten)]
+    nf: NfOptions,
+    /// A DNN and the addresses of its UEs; repeat for more
+    #[arg(long, default_value = "internet=10.45.0.0/16", value_name = "DNN=POOL")]
+    dnn: Vec<DnnPool>,
+    /// Which share of the addresses is this replica's
+    #[arg(long, default_value = "0/1", value_name = "NUMBER/OF")]
+    part: Part,
+}
+
+impl PduSessionArgs {
+    pub(in crate::smf) fn run(self) -> anyhow::Result<ExitCode> {
+        let profile = Profile::new("SMF")
+            .service(REPLICA_SERVICE, "v1")
+            .consumes("namf-comm")
+            .consumes("nudm-sdm")
+            .consumes("nudm-uecm")
+            .consumes("nudsf-dr")
+            .consumes(crate::upf::SERVICE);
+        serve(&self.nf, profile, |runtime| {
+            let sessions = Arc::new(PduSessions::new(runtime, self.part, &self.dnn)?);
+            let recovery = Arc::clone(&sessions);
+            runtime.spawn(0, async move { recovery.recover().await });
+            Ok(Router::new(sessions)
+                .post(SM_CONTEXTS, PduSessions::create)
+                .post(
+                    "/nsmf-pdusession/v1/sm-contexts/{smContextRef}/modify",
+                    PduSessions::update,
+                )
+                .post(
+                    "/nsmf-pdusession/v1/sm-contexts/{smContextRef}/release",
+                    PduSessions::release,
+                ))
+        })
+    }
+}
+
+/// The sessions of a replica, and what its procedures need.
+pub(super) struct PduSessions {
+    pub(super) runtime: Runtime,
+    pub(super) contexts: Contexts,
+    pools: Mutex<Pools>,
+    maker: SocketAddrV4,
+    next: AtomicU64,
+    turn: AtomicUsize,
+    recovered: AtomicBool,
+    held: Gauge,
+}
+
+impl PduSessions {
+    fn new(runtime: &Runtime, part: Part, dnns: &[DnnPool]) -> anyhow::Result<Self> {
+        let authority = runtime.api_root().trim_start_matches("http://");
+        let maker = authority
+            .parse()
+            .with_context(|| format!("a replica listens at an IPv4 address, not {authority}"))?;
+        let mut number = [0; 8];
+        getrandom::fill(&mut number).context("no number for references could be drawn")?;
+        Ok(Self {
+            runtime: runtime.clone(),
+            contexts: Contexts::default(),
+            pools: Mutex::new(Pools::new(part, dnns)),
+            maker,
+            // A replica that starts again at this address gives other references.
+            next: AtomicU64::new(u64::from_le_bytes(number)),
+            turn: AtomicUsize::new(0),
+            recovered: AtomicBool::new(false),
+            held: runtime.gauge("sessions"),
+        })
+    }
+
+    /// Reads what is stored, so that no address is given away twice.
+    async fn recover(&self) {
+        loop {
+            match store::stored(&self.runtime.sbi(0)).await {
+                Ok(contexts) => {
+                    let mut pools = self.pools();
+                    for context in &contexts {
+                        pools.keep(&context.dnn, context.address);
+                    }
+                    drop(pools);
+                    self.recovered.store(true, Ordering::Release);
+                    return;
+                }
+                Err(_) if self.runtime.loops()[0].has_ended() => return,
+                Err(_) => self.runtime.sleep(ASK_AGAIN).await,
+            }
+        }
+    }
+
+    /// Completes when addresses can be given away.
+    pub(super) async fn until_recovered(&self) -> Result<(), Problem> {
+        let until = Instant::now() + RECOVERY_PATIENCE;
+        while !self.recovered.load(Ordering::Acquire) {
+            if Instant::now() >= until {
+                return Err(Problem::new(503, "NF_CONGESTION")
+                    .detail("the store of contexts does not answer"));
+            }
+            self.runtime.sleep(LOOK_AGAIN).await;
+        }
+        Ok(())
+    }
+
+    /// The context that a request is about, and its reference.
+    pub(super) async fn context_of(
+        &self,
+        exchange: &Exchange,
+        sbi: &Sbi,
+    ) -> Result<(SmContextRef, SmContext), Problem> {
+        let gone = || Problem::new(404, "CONTEXT_NOT_FOUND");
+        let reference: SmContextRef = exchange.param("smContextRef").parse().map_err(|_| gone())?;
+        let found = self
+            .contexts
+            .find(reference, sbi)
+            .await
+            .map_err(unavailable)?;
+        let context = found.ok_or_else(gone)?;
+        self.count();
+        Ok((reference, context))
+    }
+
+    /// Forgets a session: here, in the store, at the UPF and at the UDM.
+    pub(super) async fn forget(&self, reference: SmContextRef, context: &SmContext, sbi: &Sbi) {
+        use crate::upf::UserPlane as _;
+        if let Err(failure) = sbi.release(&context.session_key()).await {
+            eprintln!("smf: {reference}: the UPF keeps its tunnel: {failure}");
+        }
+        if let Err(failure) = self.contexts.remove(reference, sbi).await {
+            eprintln!("smf: {reference}: stays in the store: {failure}");
+        }
+        self.pools().give_back(&context.dnn, context.address);
+        self.count();
+        super::establishment::deregister(sbi, context).await;
+    }
+
+    pub(super) fn new_reference(&self) -> SmContextRef {
+        SmContextRef::new(self.maker, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(super) fn pools(&self) -> MutexGuard<'_, Pools> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The loops take turns: a handler does not know its own.
+    pub(super) fn turn(&self) -> usize {
+        self.turn.fetch_add(1, Ordering::Relaxed) % self.runtime.loops().len()
+    }
+
+    pub(super) fn count(&self) {
+        self.held.set(self.contexts.len() as u64);
+    }
+
+    /// Ends a session because the UE goes (TS 29.502, 5.2.2.4).
+    async fn release(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let sbi = self.runtime.sbi(self.turn());
+        let (reference, context) = self.context_of(&exchange, &sbi).await?;
+        self.forget(reference, &context, &sbi).await;
+        Ok(Reply::no_content())
+    }
+}
+
+/// An NF that this one needs did not answer.
+pub(super) fn unavailable(failure: SbiFailure) -> Problem {
+    Problem::new(504, "TARGET_NF_NOT_REACHABLE").detail(failure.to_string())
+}
