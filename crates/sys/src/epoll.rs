@@ -1,5 +1,6 @@
 //! Readiness of many descriptors, with timeouts finer than a millisecond.
 
+use crate::calls::count;
 use crate::socket::{check, timespec};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -115,6 +116,7 @@ impl Epoll {
         token: Token,
         events: u32,
     ) -> io::Result<()> {
+        count(|calls| &mut calls.changes);
         let mut event = libc::epoll_event {
             events,
             u64: token.0,
@@ -130,6 +132,7 @@ impl Epoll {
     /// # Errors
     /// What the kernel says.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        count(|calls| &mut calls.waits);
         let left = timeout.map(timespec);
         let left = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the event array has EVENTS_A_TURN entries, the timespec (or null) outlives the

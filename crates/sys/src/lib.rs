@@ -4,6 +4,7 @@
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
 #![allow(unsafe_code, reason = "this crate exists to hold it")]
 
+mod calls;
 mod epoll;
 mod listener;
 mod memory;
@@ -13,6 +14,9 @@ mod socket;
 mod timer;
 mod wake;
 
+pub use calls::Calls;
+#[cfg(feature = "count-calls")]
+pub use calls::calls_of_this_thread;
 pub use epoll::{Epoll, Interest, Readiness, Token};
 pub use listener::Listener;
 pub use socket::{Address, Socket};

@@ -1,6 +1,7 @@
 //! Stream sockets, TCP and Unix, with just the calls that the drivers make.
 
 use crate::WakeFd;
+use crate::calls::count;
 use crate::memory::{self, Ends};
 use crate::options::{open_tcp, open_unix, set_level_option, with_raw_address};
 use bytes::BytesMut;
@@ -359,6 +360,7 @@ impl Socket {
             return self.receive_from_memory(buffer);
         }
         loop {
+            count(|calls| &mut calls.receives);
             // SAFETY: the pointer and length are those of the buffer's spare capacity, which the
             // kernel may fill; nothing else refers to it while `buffer` is borrowed.
             let received = unsafe {
@@ -396,6 +398,7 @@ impl Socket {
         }
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
         loop {
+            count(|calls| &mut calls.sends);
             let sent = if let [one] = slices {
                 // SAFETY: pointer and length are those of a live slice.
                 unsafe {

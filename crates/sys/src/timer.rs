@@ -1,5 +1,6 @@
 //! A timer that epoll reports.
 
+use crate::calls::count;
 use crate::socket::{check, timespec};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -34,6 +35,7 @@ impl TimerFd {
     /// # Errors
     /// What the kernel says.
     pub fn set(&self, after: Duration) -> io::Result<()> {
+        count(|calls| &mut calls.timers);
         let value = libc::itimerspec {
             it_interval: timespec(Duration::ZERO),
             it_value: timespec(after.max(Duration::from_nanos(1))),
@@ -47,9 +49,10 @@ impl TimerFd {
 
     /// Makes it unreadable until it is set again.
     pub fn clear(&self) {
-        let mut count = [0u8; 8];
+        count(|calls| &mut calls.timers);
+        let mut times = [0u8; 8];
         // SAFETY: pointer and length are those of eight live octets that may be written.
-        unsafe { libc::read(self.fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+        unsafe { libc::read(self.fd.as_raw_fd(), times.as_mut_ptr().cast(), times.len()) };
     }
 }
 

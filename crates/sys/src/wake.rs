@@ -1,5 +1,6 @@
 //! Waking a thread that waits in epoll.
 
+use crate::calls::count;
 use crate::socket::check;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -25,6 +26,7 @@ impl WakeFd {
 
     /// Makes it readable. Fails only when it has been woken 2^64 - 2 times: it is readable then.
     pub fn wake(&self) {
+        count(|calls| &mut calls.bells);
         let one = 1u64.to_ne_bytes();
         // SAFETY: pointer and length are those of eight live octets.
         unsafe { libc::write(self.fd.as_raw_fd(), one.as_ptr().cast(), one.len()) };
@@ -32,9 +34,10 @@ impl WakeFd {
 
     /// Makes it unreadable until it is woken again.
     pub fn clear(&self) {
-        let mut count = [0u8; 8];
+        count(|calls| &mut calls.bells);
+        let mut times = [0u8; 8];
         // SAFETY: pointer and length are those of eight live octets that may be written.
-        unsafe { libc::read(self.fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+        unsafe { libc::read(self.fd.as_raw_fd(), times.as_mut_ptr().cast(), times.len()) };
     }
 }
 

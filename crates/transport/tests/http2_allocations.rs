@@ -1,6 +1,5 @@
-//! A unary call over HTTP/2 allocates nothing of ours once the connection has grown to its working
-//! size. What nghttp2 allocates goes past Rust's allocator and is not counted: about five times a
-//! call and side.
+//! A unary call over HTTP/2 allocates nothing once the connection has grown to its working size, and
+//! nghttp2 asks Rust's allocator for nothing more either.
 
 #![expect(unsafe_code, reason = "counting allocations takes a global allocator")]
 
@@ -107,7 +106,7 @@ fn allocations(flavour: Flavour, body: usize, in_flight: u64, rounds: u64) -> u6
 }
 
 #[test]
-fn a_unary_call_allocates_nothing_of_ours_on_either_side() {
+fn a_unary_call_allocates_nothing_on_either_side() {
     for flavour in [Flavour::Rest, Flavour::Grpc] {
         for body in [0, 10, 1000, 4000] {
             for in_flight in [1, 16] {

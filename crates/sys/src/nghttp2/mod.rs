@@ -14,6 +14,7 @@ mod error;
 mod event;
 mod field;
 mod limits;
+mod memory;
 mod open;
 mod outgoing;
 mod session;

@@ -1,6 +1,7 @@
 //! How a session of the library is made: its callbacks and options.
 
 use super::cell::Cell;
+use super::memory::memory;
 use super::{Error, Limits, Role, callbacks};
 use libnghttp2_sys as ffi;
 use std::ptr::{self, NonNull};
@@ -16,8 +17,9 @@ pub(super) unsafe fn open(
     let mut calls = ptr::null_mut();
     let mut option = ptr::null_mut();
     let mut raw = ptr::null_mut();
+    let mut memory = memory();
     // SAFETY: each object is made before it is used and deleted once; the session copies
-    // callbacks and options. The callbacks have the types the library declares.
+    // callbacks, options and memory. The callbacks have the types the library declares.
     let result = unsafe {
         Error::check(ffi::nghttp2_session_callbacks_new(&raw mut calls))?;
         if let Err(error) = Error::check(ffi::nghttp2_option_new(&raw mut option)) {
@@ -28,8 +30,12 @@ pub(super) unsafe fn open(
         set_options(option, limits);
         let user = cell.as_ptr().cast();
         let result = match role {
-            Role::Client => ffi::nghttp2_session_client_new2(&raw mut raw, calls, user, option),
-            Role::Server => ffi::nghttp2_session_server_new2(&raw mut raw, calls, user, option),
+            Role::Client => {
+                ffi::nghttp2_session_client_new3(&raw mut raw, calls, user, option, &raw mut memory)
+            }
+            Role::Server => {
+                ffi::nghttp2_session_server_new3(&raw mut raw, calls, user, option, &raw mut memory)
+            }
         };
         ffi::nghttp2_option_del(option);
         ffi::nghttp2_session_callbacks_del(calls);

@@ -128,8 +128,8 @@ pub(super) fn append_flat(block: &mut Vec<u8>, name: &[u8], value: &[u8]) -> boo
     if value_len > 0xff_ffff {
         return false;
     }
-    block.push(name_len);
-    block.extend_from_slice(&value_len.to_le_bytes()[..3]);
+    let [v0, v1, v2, _] = value_len.to_le_bytes();
+    block.extend_from_slice(&[name_len, v0, v1, v2]);
     block.extend_from_slice(name);
     block.extend_from_slice(value);
     true

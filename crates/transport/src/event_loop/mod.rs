@@ -16,6 +16,7 @@
 //!   ───────────────────────┘   └──────────────────────────────────────┘
 //! ```
 
+mod alarm;
 mod arena;
 mod buffers;
 mod call;
@@ -45,11 +46,12 @@ pub(crate) use listener::{Told, Tongues};
 pub(crate) use threads::Loops;
 
 use crate::ServerOptions;
+use alarm::Alarms;
 use arena::{Arena, Key};
 use client::Channel;
 use connection::Connection;
 use corewire_message::Service;
-use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, TimerFd, Token};
+use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, Token};
 use inbox::{Command, Shared, TaskRef};
 use listener::Accepting;
 use std::future::Future;
@@ -89,9 +91,7 @@ pub struct EventLoop {
     /// Connections with something to write.
     dirty: Vec<Key>,
     timers: Timers,
-    /// Wakes the loop at `armed`.
-    timer: TimerFd,
-    armed: Option<Instant>,
+    alarms: Alarms,
     commands: Vec<Command>,
     ready: Vec<TaskRef>,
     /// The time of this turn, read once after each wait.
@@ -131,9 +131,7 @@ impl EventLoop {
         let shared = Arc::new(Shared::new()?);
         let token = Token(u64::from(source::WAKE) << 56);
         epoll.add_bell(shared.wake_fd().as_fd(), token)?;
-        let timer = TimerFd::new()?;
-        let token = Token(u64::from(source::TIMER) << 56);
-        epoll.add_bell(timer.as_fd(), token)?;
+        let alarms = Alarms::new(&epoll, Token(u64::from(source::TIMER) << 56))?;
         let now = clock();
         Ok(Self {
             epoll,
@@ -146,8 +144,7 @@ impl EventLoop {
             buffers: ReadBuffers::default(),
             dirty: Vec::new(),
             timers: Timers::default(),
-            timer,
-            armed: None,
+            alarms,
             commands: Vec::new(),
             ready: Vec::new(),
             now,
@@ -323,17 +320,12 @@ impl EventLoop {
         ready
     }
 
-    /// Sees that the kernel's timer wakes the loop for what is due first. It may be set earlier
-    /// than that, never later: then it wakes the loop once for nothing.
+    /// Sees that the wait ends when something is due.
     fn arm(&mut self) -> io::Result<()> {
-        let Some(due) = self.next_due() else {
-            return Ok(());
-        };
-        if self.armed.is_none_or(|at| due < at) {
-            self.timer.set(due.saturating_duration_since(clock()))?;
-            self.armed = Some(due);
+        match self.next_due() {
+            Some(due) => self.alarms.set(due),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn next_due(&self) -> Option<Instant> {
@@ -356,7 +348,7 @@ impl EventLoop {
         match (readiness.token.0 >> 56) as u8 {
             // A bell: that the wait has ended is all.
             source::WAKE => {}
-            source::TIMER => self.armed = None,
+            source::TIMER => self.alarms.rang(readiness.token),
             source::LISTENER => {
                 let listener = (readiness.token.0 & 0xffff_ffff) as usize;
                 self.accept(listener);

@@ -25,6 +25,11 @@ pub(super) struct Arena {
 impl Arena {
     /// Adds octets to the block being built.
     pub(super) fn put(&mut self, octets: &[u8]) {
+        if self.current.is_empty() {
+            // When all blocks before are gone the piece begins anew, in memory that is still in the
+            // cache; when not, it goes on.
+            let _anew = self.current.try_reclaim(ARENA);
+        }
         if self.current.capacity() - self.current.len() < octets.len() {
             self.make_room(octets.len());
         }

@@ -285,6 +285,10 @@ impl Connection {
 
     /// Lets the session write, and takes what it has to tell of that.
     pub(super) fn write(&mut self, sink: &mut dyn Sink) -> bool {
+        // Asked for twice a turn; most often there is nothing.
+        if !self.session.wants_write() {
+            return false;
+        }
         let wrote = match self.session.send(sink) {
             Ok(wrote) => wrote,
             Err(error) => {
