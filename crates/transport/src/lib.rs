@@ -17,6 +17,7 @@ mod endpoint;
 mod event_loop;
 pub mod http2;
 mod options;
+pub mod sctp;
 mod server;
 pub mod tls;
 

@@ -1,0 +1,194 @@
+//! N2's carriers through their public face: what every one must do, over TCP.
+
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use corewire_transport::sctp::{
+    Acceptor, Association, Carrier, Driver, Ended, MAX_MESSAGE, MAX_QUEUED_OCTETS, SendError,
+};
+
+const NGAP: u32 = 60;
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(8)
+}
+
+fn loopback() -> SocketAddr {
+    ([127, 0, 0, 1], 0).into()
+}
+
+fn listening(driver: &Driver) -> Acceptor {
+    driver.listen(loopback()).unwrap()
+}
+
+fn pair(driver: &Driver, acceptor: &mut Acceptor) -> (Association, Association) {
+    let near = driver
+        .connect(acceptor.address(), Duration::from_secs(5))
+        .unwrap();
+    let far = acceptor.accept_until(soon()).unwrap().unwrap();
+    (near, far)
+}
+
+#[test]
+fn messages_keep_their_stream_their_kind_and_their_order() {
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let (mut near, mut far) = pair(&driver, &mut listening(&driver));
+    for number in 0..2000_u32 {
+        near.send(number as u16 % 7, NGAP, &number.to_be_bytes())
+            .unwrap();
+        if number % 100 == 0 {
+            far.send(0, NGAP, b"back").unwrap();
+        }
+    }
+    for number in 0..2000_u32 {
+        let message = far.receive_until(soon()).unwrap().unwrap();
+        assert_eq!((message.stream, message.ppid), (number as u16 % 7, NGAP));
+        assert_eq!(message.bytes[..], number.to_be_bytes());
+    }
+    for _ in 0..20 {
+        let message = near.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(message.bytes[..], b"back"[..]);
+    }
+}
+
+#[test]
+fn large_messages_arrive_whole_and_larger_ones_are_refused() {
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let (near, mut far) = pair(&driver, &mut listening(&driver));
+    for size in [0, 1, 1500, 65_536, MAX_MESSAGE] {
+        let payload: Vec<u8> = (0..size).map(|at| at as u8).collect();
+        near.send(1, NGAP, &payload).unwrap();
+        let message = far.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(message.bytes[..], payload);
+    }
+    let refused = near.send(1, NGAP, &vec![0; MAX_MESSAGE + 1]);
+    assert_eq!(refused, Err(SendError::TooLong));
+}
+
+#[test]
+fn shutdown_delivers_what_was_sent_before() {
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let (mut near, mut far) = pair(&driver, &mut listening(&driver));
+    near.send(0, NGAP, b"last").unwrap();
+    near.sender().shutdown();
+    assert_eq!(near.send(0, NGAP, b"later"), Err(SendError::Ended));
+    let message = far.receive_until(soon()).unwrap().unwrap();
+    assert_eq!(message.bytes[..], b"last"[..]);
+    assert_eq!(far.receive_until(soon()).unwrap(), Err(Ended::Shutdown));
+    assert_eq!(near.receive_until(soon()).unwrap(), Err(Ended::Shutdown));
+}
+
+#[test]
+fn a_peer_that_does_not_read_costs_bounded_memory_and_goes_on_when_it_reads() {
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let (near, mut far) = pair(&driver, &mut listening(&driver));
+    let payload = vec![7; 64 * 1024];
+    let mut sent = 0;
+    while near.send(0, NGAP, &payload).is_ok() {
+        sent += 1;
+        assert!(sent * payload.len() < 16 * MAX_QUEUED_OCTETS, "never full");
+    }
+    assert_eq!(near.send(0, NGAP, &payload), Err(SendError::Full));
+    for _ in 0..sent {
+        let message = far.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(message.bytes.len(), payload.len());
+    }
+    let end = soon();
+    while near.send(0, NGAP, b"on it goes").is_err() {
+        assert!(Instant::now() < end);
+        std::thread::yield_now();
+    }
+    let message = far.receive_until(soon()).unwrap().unwrap();
+    assert_eq!(message.bytes[..], b"on it goes"[..]);
+}
+
+#[test]
+fn a_stranger_is_cut_off() {
+    use std::io::{Read, Write};
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let mut acceptor = listening(&driver);
+    let mut stranger = std::net::TcpStream::connect(acceptor.address()).unwrap();
+    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut association = acceptor.accept_until(soon()).unwrap().unwrap();
+    let ended = association.receive_until(soon()).unwrap();
+    assert!(matches!(ended, Err(Ended::Lost(_))), "{ended:?}");
+    stranger
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    assert_eq!(stranger.read(&mut [0; 8]).unwrap_or(0), 0);
+}
+
+#[test]
+fn a_thousand_associations_on_one_driver() {
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let mut acceptor = listening(&driver);
+    let mut pairs: Vec<_> = (0..1000).map(|_| pair(&driver, &mut acceptor)).collect();
+    for (number, (near, _)) in pairs.iter().enumerate() {
+        near.send(0, NGAP, &number.to_be_bytes()).unwrap();
+    }
+    for (number, (_, far)) in pairs.iter_mut().enumerate() {
+        let message = far.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(message.bytes[..], number.to_be_bytes());
+        far.send(1, NGAP, &message.bytes).unwrap();
+    }
+    for (number, (near, _)) in pairs.iter_mut().enumerate() {
+        let message = near.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(message.bytes[..], number.to_be_bytes());
+    }
+}
+
+#[test]
+fn futures_are_woken_on_an_event_loop() {
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let mut acceptor = listening(&driver);
+    let mut near = driver
+        .connect(acceptor.address(), Duration::from_secs(5))
+        .unwrap();
+    let mut event_loop = corewire_transport::EventLoop::new().unwrap();
+    let answered = event_loop
+        .block_on(async {
+            let mut far = acceptor.accept().await.unwrap();
+            near.send(0, NGAP, b"ping").unwrap();
+            let message = far.receive().await.unwrap();
+            far.send(0, NGAP, &message.bytes).unwrap();
+            near.receive().await.unwrap()
+        })
+        .unwrap();
+    assert_eq!(answered.bytes[..], b"ping"[..]);
+}
+
+/// Not a test of its own: the process that [`a_killed_peer_is_noticed`] kills.
+#[test]
+fn child_that_connects_and_waits() {
+    let Ok(address) = std::env::var("COREWIRE_N2_CHILD") else {
+        return;
+    };
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let mut association = driver
+        .connect(address.parse().unwrap(), Duration::from_secs(5))
+        .unwrap();
+    association.send(0, NGAP, b"here").unwrap();
+    let _ = association.receive_until(soon());
+}
+
+#[test]
+fn a_killed_peer_is_noticed() {
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let mut acceptor = listening(&driver);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_connects_and_waits"])
+        .env("COREWIRE_N2_CHILD", acceptor.address().to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut association = acceptor.accept_until(soon()).unwrap().unwrap();
+    let message = association.receive_until(soon()).unwrap().unwrap();
+    assert_eq!(message.bytes[..], b"here"[..]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ended = association.receive_until(soon()).unwrap();
+    assert!(matches!(ended, Err(Ended::Lost(_))), "{ended:?}");
+    let refused = association.send(0, NGAP, b"anybody?");
+    assert_eq!(refused, Err(SendError::Ended));
+}
