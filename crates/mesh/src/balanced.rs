@@ -3,12 +3,15 @@
 //! Each server is an endpoint (`native://127.0.0.1:7000`, `grpc://amf.local:80`); a name stands for all
 //! of its addresses and is looked up again from time to time. Calls take turns among the servers that
 //! are connected; one that drains, is lost or cannot be reached gets none and is connected to again
-//! after a wait with jitter. A call that no server has seen is tried elsewhere, at once.
+//! after a wait with jitter. Servers are asked from time to time whether they want calls (gRPC's health
+//! service): one that does not serve gets none. A call that no server has seen is tried elsewhere, at
+//! once.
 
 use crate::channel::{Discovery, Mesh, MeshChannel, MeshOptions, blocking};
 use crate::config::{
-    Backoff, CircuitLimits, Cluster, EndpointInfo, Endpoints, Forward, Locality, Resolution,
-    RetryPolicy, Route, RouteAction, RouteConfig, Snapshot, SnapshotSource, Transport, VirtualHost,
+    Backoff, CircuitLimits, Cluster, EndpointInfo, Endpoints, Forward, HealthCheck, Locality,
+    Resolution, RetryPolicy, Route, RouteAction, RouteConfig, Snapshot, SnapshotSource, Transport,
+    VirtualHost,
 };
 use corewire_transport::{Address, Endpoint, Protocol};
 use std::any::Any;
@@ -166,6 +169,9 @@ fn snapshot(endpoints: Vec<EndpointInfo>) -> Snapshot {
         max_retries: u32::MAX,
         retry_budget: None,
     };
+    // One that says that it does not serve gets no calls, but when all do, calls find out themselves.
+    cluster.health_check = Some(Arc::new(HealthCheck::default()));
+    cluster.panic_threshold = 1;
     let mut forward = Forward::to_cluster(TARGET);
     forward.retry = Some(Arc::new(RetryPolicy {
         num_retries: RETRIES,

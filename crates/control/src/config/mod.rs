@@ -23,7 +23,9 @@ pub use route::{
     Retry, Route,
 };
 pub use secure::{ControlTls, ServiceTls, TlsFiles};
-pub use service::{Admission, Balance, Circuit, Outlier, RetryBudget, Service, Subset};
+pub use service::{
+    Admission, Balance, Circuit, HealthCheck, Outlier, RetryBudget, Service, Subset,
+};
 pub use sidecar::{Inbound, Outbound, Sidecar};
 
 use reader::Reader;

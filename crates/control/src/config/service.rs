@@ -136,6 +136,56 @@ pub struct Service {
     pub drop: u32,
     /// What clients must do to be let in; `None`: clear text.
     pub tls: Option<ServiceTls>,
+    /// How clients ask instances whether they want calls; `None`: they do not.
+    pub health: Option<HealthCheck>,
+}
+
+/// How clients ask instances whether they want calls (gRPC's health service).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HealthCheck {
+    /// The service that is asked for; empty: the server as a whole.
+    pub service: Arc<str>,
+    /// The time from one check to the next.
+    pub interval: Duration,
+    /// At random up to so much more.
+    pub jitter: Duration,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// After so many checks without an answer it gets no calls.
+    pub unhealthy: u32,
+    /// After so many good answers it gets calls again.
+    pub healthy: u32,
+}
+
+impl HealthCheck {
+    fn read(service: &mut Table<'_, '_>) -> Option<Self> {
+        let mut table = service.take("health")?.table()?;
+        let mut span = |name, default: Duration| {
+            let value = table.take(name);
+            value
+                .and_then(|v| v.duration(SHORTEST..=LONGEST))
+                .unwrap_or(default)
+        };
+        let interval = span("interval", Duration::from_secs(5));
+        let jitter = span("jitter", interval / 10);
+        let timeout = span("timeout", Duration::from_secs(1));
+        let mut count = |name, default| {
+            let value = table.take(name);
+            value.and_then(|v| v.integer32(1..=1000)).unwrap_or(default)
+        };
+        let (unhealthy, healthy) = (count("unhealthy", 2), count("healthy", 1));
+        let service = table.take("service").and_then(|v| v.string());
+        table.finish();
+        Some(Self {
+            service: service.unwrap_or_default().into(),
+            interval,
+            jitter,
+            timeout,
+            unhealthy,
+            healthy,
+        })
+    }
 }
 
 impl Service {
@@ -154,6 +204,7 @@ impl Service {
             subsets: Vec::new(),
             drop: 0,
             tls: None,
+            health: None,
         }
     }
 }
@@ -198,6 +249,7 @@ fn read<'r, 't>(mut table: Table<'r, 't>) -> Option<(Service, Value<'r, 't>)> {
     service.subsets = subsets(&mut table);
     service.drop = table.take("drop").and_then(|v| v.percent()).unwrap_or(0);
     service.tls = ServiceTls::read(&mut table);
+    service.health = HealthCheck::read(&mut table);
     table.finish();
     read_name?;
     Some((service, name?))

@@ -3,13 +3,15 @@
 use super::endpoints::socket_address;
 use super::secure;
 use super::view::View;
-use crate::config::{Balance, Inbound, Outlier, Service, TlsFiles};
+use crate::config::{Balance, HealthCheck, Inbound, Outlier, Service, TlsFiles};
+use corewire_message::health::question;
 use corewire_xds::envoy::config::cluster::v3::circuit_breakers::{Thresholds, thresholds};
 use corewire_xds::envoy::config::cluster::v3::cluster::{
     ClusterDiscoveryType, CommonLbConfig, DiscoveryType, EdsClusterConfig, LbConfig, LbPolicy,
     LeastRequestLbConfig, RingHashLbConfig, common_lb_config,
 };
 use corewire_xds::envoy::config::cluster::v3::{CircuitBreakers, Cluster, OutlierDetection};
+use corewire_xds::envoy::config::core::v3 as core;
 use corewire_xds::envoy::config::core::v3::config_source::ConfigSourceSpecifier;
 use corewire_xds::envoy::config::core::v3::{
     AggregatedConfigSource, ApiVersion, ConfigSource, Http2ProtocolOptions, Metadata,
@@ -47,6 +49,13 @@ pub(super) fn of_service(
 ) -> Vec<Cluster> {
     let subsets = service.subsets.iter().map(|subset| Some(&*subset.name));
     let names = std::iter::once(None).chain(subsets);
+    let checks: Vec<_> = service.health.iter().map(health_check).collect();
+    if view.is_grpc() && !checks.is_empty() {
+        notices.insert(format!(
+            "{}: this client makes no health checks",
+            service.name
+        ));
+    }
     let socket = service
         .tls
         .as_ref()
@@ -62,6 +71,7 @@ pub(super) fn of_service(
         .collect();
     for cluster in &mut clusters {
         cluster.transport_socket.clone_from(&socket);
+        cluster.health_checks.clone_from(&checks);
     }
     clusters
 }
@@ -226,6 +236,20 @@ fn circuit_breakers(service: &Service) -> Option<CircuitBreakers> {
         thresholds: vec![thresholds],
         ..CircuitBreakers::default()
     })
+}
+
+fn health_check(check: &HealthCheck) -> core::HealthCheck {
+    // A `HealthCheckRequest` has the service's name in the same field as a `GrpcHealthCheck`.
+    let grpc = question(&check.service).into_bytes().to_vec();
+    core::HealthCheck {
+        timeout: Some(duration(check.timeout)),
+        interval: Some(duration(check.interval)),
+        interval_jitter: Some(duration(check.jitter)),
+        unhealthy_threshold: Some(check.unhealthy),
+        healthy_threshold: Some(check.healthy),
+        health_checker: Some(core::health_check::HealthChecker::GrpcHealthCheck(grpc)),
+        ..core::HealthCheck::default()
+    }
 }
 
 /// xDS switches most of it on unless it is told not to; here only what is named is on.

@@ -7,12 +7,13 @@ use crate::observe::Counters;
 use crate::policy::balance::latency::PeakEwma;
 use crate::policy::protect::backoff::ConnectBackoff;
 use crate::policy::protect::circuit_breaker::Gauge;
+use crate::policy::protect::health_check::Checked;
 use crate::policy::protect::outlier::Record;
 use crate::policy::random::Random;
 use crate::policy::timeline::{Timeline, nanos_of};
 use corewire_transport::{Client, ClientOptions, Endpoint as Place, blocking};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 pub(crate) struct Endpoint {
@@ -27,6 +28,7 @@ pub(crate) struct Endpoint {
     pub(crate) record: Record,
     pub(crate) latency: PeakEwma,
     pub(crate) counters: Counters,
+    checked: Mutex<Checked>,
     timeline: Timeline,
 }
 
@@ -48,6 +50,7 @@ impl Endpoint {
             record: Record::new(timeline),
             latency: PeakEwma::new(timeline),
             counters: Counters::default(),
+            checked: Mutex::default(),
             timeline,
         }
     }
@@ -60,6 +63,11 @@ impl Endpoint {
     pub(crate) fn client(&self, index: usize) -> Option<&Client> {
         self.line(index)
             .map(|line| line.client(&self.place, &self.options))
+    }
+
+    /// What health checks have found of it.
+    pub(crate) fn checked(&self) -> MutexGuard<'_, Checked> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn tend(&self, index: usize, now: Instant) -> Option<Instant> {

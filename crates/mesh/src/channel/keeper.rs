@@ -2,6 +2,7 @@
 //! snapshots, connects, ejects and readmits endpoints, makes balancers anew.
 
 use super::chance::{ThreadRandom, clock};
+use super::check::check;
 use super::shared::Shared;
 use super::unit::{Standing, Unit};
 use crate::observe::counters::add;
@@ -69,6 +70,7 @@ impl Shared {
         let opens = slots.filter_map(|slot| slot.endpoint.open_to_threads_at(now));
         due = opens.fold(due, Instant::min);
         due = due.min(judge(unit, self, now));
+        due = check(unit, self, now).map_or(due, |at| due.min(at));
         unit.rebalance(now, self, &mut ThreadRandom);
         due
     }

@@ -12,6 +12,7 @@
 
 pub(crate) mod blocking;
 mod chance;
+mod check;
 mod endpoint;
 mod journey;
 mod keeper;

@@ -80,6 +80,8 @@ pub struct EndpointState {
     pub lines: Vec<(LineState, String)>,
     /// Whether it is left out for a while.
     pub ejected: bool,
+    /// Whether it gets no calls because health checks found it ill.
+    pub ill: bool,
     /// Requests in flight.
     pub in_flight: u32,
     /// What its answers have taken lately.
@@ -143,6 +145,7 @@ fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
                 weight: slot.weight,
                 lines: lines.map(|line| line.state()).collect(),
                 ejected: endpoint.record.is_ejected(),
+                ill: unit.config.health_check.is_some() && endpoint.checked().is_ill(),
                 in_flight: endpoint.in_flight.count(),
                 latency: micros.map(|micros| Duration::from_nanos((micros * 1000.0) as u64)),
                 counts,
@@ -261,6 +264,9 @@ impl EndpointState {
         if self.ejected {
             text.push_str(" ejected");
         }
+        if self.ill {
+            text.push_str(" ill");
+        }
         if !matches!(self.health, Health::Unknown | Health::Healthy) {
             let _to_memory = write!(text, " {:?}", self.health);
         }
@@ -291,6 +297,7 @@ impl EndpointState {
             "weight": self.weight,
             "lines": lines.collect::<Vec<_>>(),
             "ejected": self.ejected,
+            "ill": self.ill,
             "in_flight": self.in_flight,
             "latency_us": self.latency.map(|latency| latency.as_secs_f64() * 1e6),
             "counts": map(self.counts.iter()),

@@ -269,7 +269,7 @@ impl Unit {
         let states: Vec<_> = self
             .slots
             .iter()
-            .map(|slot| slot.state(now, shared))
+            .map(|slot| slot.state(now, shared, &self.config))
             .collect();
         let mut before = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if *before == states && !states.is_empty() {
@@ -345,13 +345,14 @@ impl Unit {
 }
 
 impl Slot {
-    fn state(&self, now: Instant, shared: &Shared) -> HostState {
+    fn state(&self, now: Instant, shared: &Shared, cluster: &config::Cluster) -> HostState {
         match self.health {
             Health::Draining => return HostState::Draining,
             Health::Unhealthy => return HostState::Ill,
             _ => {}
         }
-        if self.endpoint.record.is_ejected() || !self.is_reachable(now, shared) {
+        let is_ill = cluster.health_check.is_some() && self.endpoint.checked().is_ill();
+        if is_ill || self.endpoint.record.is_ejected() || !self.is_reachable(now, shared) {
             return HostState::Ill;
         }
         match self.health {

@@ -24,6 +24,8 @@ pub struct Cluster {
     pub transport: Option<Transport>,
     /// Who is let in when there is too much. `None`: whoever the circuit limits let in.
     pub admission: Option<Admission>,
+    /// How endpoints are asked whether they want calls. `None`: they are not.
+    pub health_check: Option<Arc<HealthCheck>>,
     /// The control plane demands TLS to this cluster: requests must not go in clear text.
     pub tls: Option<Arc<TlsPolicy>>,
 }
@@ -41,6 +43,7 @@ impl Cluster {
             panic_threshold: 50,
             transport: None,
             admission: None,
+            health_check: None,
             tls: None,
         }
     }
@@ -183,6 +186,42 @@ pub struct Admission {
     pub soft_limit: u32,
     /// Requests on their way at which nobody is let in.
     pub hard_limit: u32,
+}
+
+/// How endpoints are asked whether they want calls: gRPC's health service, over the endpoint's own
+/// connection, in its own protocol. One that knows no such service counts as healthy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "as the other policies of a cluster"
+)]
+pub struct HealthCheck {
+    /// The service that is asked for; empty: the server as a whole.
+    pub service: Arc<str>,
+    /// The time from one check to the next. Default 5 s.
+    pub interval: Duration,
+    /// At random up to so much is added to it, so that not all clients ask at once. Default 500 ms.
+    pub jitter: Duration,
+    /// How long an answer may take. Default 1 s.
+    pub timeout: Duration,
+    /// After so many checks in a row that brought no answer it gets no calls. One that says itself
+    /// that it does not serve gets none at once. Default 2.
+    pub unhealthy: u32,
+    /// After so many good answers in a row it gets calls again. Default 1.
+    pub healthy: u32,
+}
+
+impl Default for HealthCheck {
+    fn default() -> Self {
+        Self {
+            service: Arc::from(""),
+            interval: Duration::from_secs(5),
+            jitter: Duration::from_millis(500),
+            timeout: Duration::from_secs(1),
+            unhealthy: 2,
+            healthy: 1,
+        }
+    }
 }
 
 /// The TLS that a cluster demands.

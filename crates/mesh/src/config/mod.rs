@@ -21,8 +21,8 @@ mod source;
 mod transport;
 
 pub use cluster::{
-    Admission, CircuitLimits, Cluster, LbPolicy, OutlierByRate, OutlierPolicy, RetryBudget,
-    TlsPolicy,
+    Admission, CircuitLimits, Cluster, HealthCheck, LbPolicy, OutlierByRate, OutlierPolicy,
+    RetryBudget, TlsPolicy,
 };
 pub use corewire_transport::Address;
 pub use endpoints::{DropOverload, EndpointInfo, Endpoints, Health, Locality};

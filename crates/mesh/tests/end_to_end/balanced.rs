@@ -1,9 +1,11 @@
 //! Channels over servers that are written down.
 
 use crate::bench::*;
+use corewire_mesh::config::{Endpoints, Transport};
 use corewire_mesh::{MeshChannel, MeshOptions, blocking};
-use corewire_message::Request;
 use corewire_message::blocking::Caller as _;
+use corewire_message::{CallContext, Request, Response, Service};
+use corewire_transport::{Server, ServerOptions};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -85,5 +87,68 @@ fn a_name_stands_for_all_its_addresses() {
     let channel = MeshChannel::balanced(list, MeshOptions::default()).unwrap();
     for _ in 0..20 {
         assert_eq!(ask(&channel, request()).unwrap(), "one");
+    }
+}
+
+/// Answers with its name.
+struct Named(String);
+
+impl Service for Named {
+    async fn call(&self, _context: &CallContext, _request: Request) -> Response {
+        Response::ok(self.0.clone())
+    }
+}
+
+/// Servers that say that they do not serve get no calls, whatever they are spoken to by, and get them
+/// again when they do.
+#[test]
+fn who_does_not_serve_gets_no_calls() {
+    use corewire_mesh::config::HealthCheck;
+    use corewire_message::health::{Health, Serving};
+    for transport in [Transport::Native, Transport::Grpc, Transport::Rest] {
+        let healths = [Health::new(), Health::new()];
+        let servers: Vec<_> = healths
+            .iter()
+            .enumerate()
+            .map(|(number, health)| {
+                let service = Arc::new(health.around(Named(format!("replica-{number}"))));
+                let mut options = ServerOptions::default();
+                options.loops = 1;
+                Server::start(&[anywhere()], service, options).unwrap()
+            })
+            .collect();
+        let mut cluster = cluster("test");
+        cluster.transport = Some(transport);
+        cluster.health_check = Some(Arc::new(HealthCheck {
+            interval: 20 * MILLI,
+            jitter: 5 * MILLI,
+            ..HealthCheck::default()
+        }));
+        let addresses = servers.iter().map(|server| server.addresses()[0].clone());
+        let mut snapshot = simple(&[]);
+        snapshot.add_cluster(cluster, Endpoints::at(addresses));
+        let (mesh, channel) = mesh(snapshot);
+        all_connected(&mesh, "test");
+        healths[0].set("", Serving::NotServing);
+        let ill = || {
+            mesh.state().clusters[0]
+                .endpoints
+                .iter()
+                .filter(|it| it.ill)
+                .count()
+        };
+        until("it is found", || ill() == 1);
+        for _ in 0..50 {
+            assert_eq!(
+                ask(&channel, request()).unwrap(),
+                "replica-1",
+                "{transport}"
+            );
+        }
+        assert!(mesh.state().to_text().contains(" ill"));
+        healths[0].set("", Serving::Serving);
+        until("it is used again", || {
+            ask(&channel, request()).unwrap() == "replica-0"
+        });
     }
 }

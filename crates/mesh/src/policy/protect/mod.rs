@@ -5,6 +5,7 @@ pub mod backoff;
 pub mod circuit_breaker;
 pub mod deadline;
 pub mod fault_injection;
+pub mod health_check;
 pub mod outlier;
 pub mod rate_limit;
 pub mod retry;

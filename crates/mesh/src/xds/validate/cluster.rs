@@ -2,6 +2,7 @@
 
 use super::endpoints::endpoints;
 use super::filters::unpacked;
+use super::health_check::health_check;
 use super::lb_policy::lb_policy;
 use super::listener::from_the_same_stream;
 use super::metadata::words;
@@ -73,7 +74,6 @@ pub(super) fn cluster(
                 "transport_socket_matches",
                 !transport_socket_matches.is_empty(),
             ),
-            ("health_checks", !health_checks.is_empty()),
             (
                 "max_requests_per_connection",
                 max_requests_per_connection.is_some(),
@@ -84,6 +84,7 @@ pub(super) fn cluster(
             ("upstream_config", upstream_config.is_some()),
         ],
     );
+    let health_check = health_check(health_checks, path, report);
     let words = words(metadata, &path.field("metadata"), report);
     let defaults = Cluster::new("");
     let timeout_path = path.field("connect_timeout");
@@ -123,6 +124,7 @@ pub(super) fn cluster(
         ),
         transport: words.transport,
         admission: words.admission,
+        health_check,
         tls: transport_socket(socket, path, report),
     };
     Some(ClusterData {

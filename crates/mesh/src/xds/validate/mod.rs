@@ -4,12 +4,14 @@
 mod cluster;
 mod endpoints;
 mod filters;
+mod health_check;
 mod lb_policy;
 mod listener;
 mod matchers;
 mod metadata;
 mod report;
 mod retry;
+mod route_action;
 mod routes;
 mod scalar;
 mod tls;
