@@ -41,7 +41,11 @@ std::shared_ptr<grpc::Channel> channel_to(const std::string& target, const Certi
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);
     const bool by_name = target.starts_with("xds:");
-    if (!by_name) arguments.SetLoadBalancingPolicyName("round_robin");
+    if (!by_name) {
+        arguments.SetLoadBalancingPolicyName("round_robin");
+        // A list of addresses has no name of its own that a certificate could be for.
+        if (!tls.authorities.empty()) arguments.SetSslTargetNameOverride("localhost");
+    }
     const std::string name = by_name ? target : "ipv4:" + target;
     // By name, a cluster that demands TLS gets it, with the bootstrap's certificates (gRFC A29).
     const auto credentials = by_name ? grpc::XdsCredentials(grpc::InsecureChannelCredentials())

@@ -40,6 +40,7 @@ mod session;
 pub mod statistics;
 mod stop;
 mod summary;
+mod talk;
 mod units;
 
 use std::path::Path;

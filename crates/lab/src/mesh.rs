@@ -11,6 +11,7 @@ mod path;
 mod plan;
 mod profile;
 mod programs;
+mod refusals;
 mod run;
 mod scratch;
 mod talk;
@@ -33,10 +34,10 @@ use self::case::Case;
 use self::plan::{Request, Subject};
 use self::profile::Spec;
 use self::run::Bench;
-use self::talk::NoResult;
+use crate::certificates::Certificates;
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Failure, Record};
-use crate::scenario::{Figures, Outcome, Plan, Scenario, Step};
+use crate::scenario::{Figures, NoResult, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
 
 /// Its name on the command line and in the records.
@@ -68,6 +69,7 @@ impl Mesh {
             hops: args.hops.clone(),
             gateways: args.gateways.clone(),
             mtls: args.mtls,
+            measure: args.measure.clone(),
             in_flight: args.in_flight,
             repeat: args.common.repeat,
             server_cpu: args.common.server_cpu,
@@ -101,7 +103,7 @@ impl Mesh {
             .map(|path| Subject {
                 path,
                 hole: match request.mtls {
-                    Mtls::On => Some(no_mtls(path)),
+                    Mtls::On => path.lacks_tls().or_else(|| programs.hole(path)),
                     Mtls::Off => programs.hole(path),
                 },
             })
@@ -124,6 +126,7 @@ impl Mesh {
                 programs,
                 cpus: CpuPlan::choose(request.server_cpu)?,
                 in_flight: request.in_flight,
+                certificates: None,
                 warmup: spec.warmup,
                 patience: Duration::from_secs(args.common.patience),
             },
@@ -139,17 +142,17 @@ impl Mesh {
     }
 }
 
-fn no_mtls(path: &path::Path) -> Failure {
-    Failure {
-        what: format!("{}: mutual TLS in the mesh is not built yet", path.name),
-        place: "--mtls on".to_owned(),
-        next: "leave --mtls out to measure in clear text".to_owned(),
-    }
-}
-
 impl Scenario for Mesh {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn prepare(&mut self, dir: &FilePath) -> anyhow::Result<()> {
+        if self.request.mtls == Mtls::On {
+            let name = format!("DNS:{}", control::CERTIFIED);
+            self.bench.certificates = Some(Certificates::make(dir, &name)?);
+        }
+        Ok(())
     }
 
     fn plan(&self) -> Plan {

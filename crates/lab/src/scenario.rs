@@ -33,6 +33,11 @@ pub(crate) trait Scenario {
     /// Every option, given or resolved, for the records.
     fn options(&self) -> Map<String, Value>;
 
+    /// Whether its steps measure, so that no other lab may do so at the same time.
+    fn measures(&self) -> bool {
+        true
+    }
+
     /// Measures the network alone, with the same pinning.
     fn baseline(&mut self, stop: &Stop) -> Result<Baseline, Failure>;
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::clock::{rfc3339, span};
 use crate::machine;
 use crate::progress::Progress;
-use crate::record::{Baseline, Cell, Host, Record, SCHEMA, Status};
+use crate::quiet::Turnstile;
+use crate::record::{Baseline, Cell, Failure, Host, Record, SCHEMA, Status};
 use crate::results::{self, Appender};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step, Turn};
 use crate::stop::Stop;
@@ -68,6 +69,9 @@ pub(crate) fn done(records: &[Record]) -> BTreeSet<(Cell, u32)> {
         .collect()
 }
 
+/// How long another lab on this machine is waited for.
+const OTHERS: Duration = Duration::from_secs(120);
+
 struct Session<'a> {
     scenario: &'a mut dyn Scenario,
     appender: Appender,
@@ -115,6 +119,22 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Runs a step while no other lab measures on this machine.
+    fn run_alone(&mut self, step: &Step) -> Outcome {
+        let turn = match self.scenario.measures() {
+            true => Turnstile::pass(OTHERS, self.stop),
+            false => Ok(None),
+        };
+        match turn {
+            Ok(_turn) => self.scenario.run(step, self.stop),
+            Err(what) => Outcome::failed(Failure {
+                what,
+                place: "before a run".to_owned(),
+                next: "wait for it; then --resume runs what is left".to_owned(),
+            }),
+        }
+    }
+
     fn baseline(&mut self) -> Option<Baseline> {
         match self.scenario.baseline(self.stop) {
             Ok(baseline) => Some(baseline),
@@ -133,7 +153,7 @@ impl Session<'_> {
         let started_at = rfc3339(SystemTime::now());
         let outcome = match &step.hole {
             Some(hole) => Outcome::failed(hole.clone()),
-            None => self.scenario.run(step, self.stop),
+            None => self.run_alone(step),
         };
         let Outcome {
             result,

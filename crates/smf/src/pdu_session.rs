@@ -10,8 +10,8 @@ use crate::tls::TlsArgs;
 use anyhow::Context as _;
 use clap::Args;
 use corewire::{
-    Body, Bytes, CallContext, Caller, Channel, Code, Headers, Operation, Request, Response, Server,
-    Service, Status, parse_address,
+    Body, Bytes, CallContext, Caller, Channel, ClientOptions, Code, Headers, Operation, Request,
+    Response, Server, Service, Status, parse_address,
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::ExitCode;
@@ -41,6 +41,9 @@ pub struct PduSessionArgs {
     name: Option<String>,
     #[command(flatten)]
     tls: TlsArgs,
+    /// The next one is a sidecar on this machine: no TLS to it
+    #[arg(long)]
+    next_in_clear_text: bool,
     /// Print JSON events for a program, and end with standard input
     #[arg(long)]
     json: bool,
@@ -59,7 +62,7 @@ impl PduSessionArgs {
     fn serve(self) -> anyhow::Result<ExitCode> {
         let listen = match self.ports {
             Some(ports) => vec!["127.0.0.1:0".to_owned(); usize::from(ports)],
-            None => self.listen,
+            None => self.listen.clone(),
         };
         let addresses = listen
             .iter()
@@ -77,17 +80,17 @@ impl PduSessionArgs {
             let next = match target {
                 Target::Addresses(addresses) => {
                     let protocol = transport(self.transport.as_deref())?;
-                    let options = self.tls.client()?;
+                    let options = self.to_next()?;
                     Channel::new(RoundRobin::new(addresses, protocol, &options, event_loop)?)
                 }
                 Target::Fixed(addresses) => {
                     let protocol = self.transport.as_deref();
-                    let options = self.tls.client()?;
+                    let options = self.to_next()?;
                     Channel::new(inline::fixed(addresses, protocol, options, event_loop)?)
                 }
                 Target::Service(name) => {
                     let protocol = self.transport.as_deref();
-                    let options = self.tls.client()?;
+                    let options = self.to_next()?;
                     Channel::new(inline::named(name, protocol, options, event_loop)?)
                 }
             };
@@ -105,6 +108,16 @@ impl PduSessionArgs {
         signals.forever().next();
         server.drain(Duration::from_millis(100))?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl PduSessionArgs {
+    /// Settings of connections to the next one.
+    fn to_next(&self) -> anyhow::Result<ClientOptions> {
+        if self.next_in_clear_text {
+            return Ok(ClientOptions::default());
+        }
+        self.tls.client()
     }
 }
 
@@ -187,7 +200,7 @@ mod tests {
     use super::*;
     use corewire::blocking::{self, Caller as _};
     use corewire::mesh::config::Transport;
-    use corewire::{ClientOptions, Protocol, ServerOptions};
+    use corewire::{Protocol, ServerOptions};
 
     fn replica(next: Option<&Server>) -> Server {
         let service = Arc::new(PduSession::new(None).unwrap());

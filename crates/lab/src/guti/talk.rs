@@ -9,6 +9,7 @@ use crate::record::Failure;
 use crate::scenario::Length;
 pub(super) use crate::scenario::NoResult;
 use crate::stop::Stop;
+use crate::talk::{gone, late, parse, place};
 
 /// Between two looks at Ctrl-C and at the server's health.
 const LOOK: Duration = Duration::from_millis(100);
@@ -215,51 +216,5 @@ impl<'a> Conversation<'a> {
         } else {
             gone(self.client, self.phase)
         }
-    }
-}
-
-fn parse(process: &Process, line: &str) -> Result<Event, Failure> {
-    Event::parse(line).map_err(|error| Failure {
-        what: format!("a line is not understood: {error}: {}", shortened(line)),
-        place: place(process, "reading its output"),
-        next: "are lab and peers of the same version? `make peers` builds them again".to_owned(),
-    })
-}
-
-fn shortened(line: &str) -> String {
-    const SHOWN: usize = 120;
-    if line.chars().count() <= SHOWN {
-        line.to_owned()
-    } else {
-        line.chars().take(SHOWN).chain("...".chars()).collect()
-    }
-}
-
-fn place(process: &Process, step: &str) -> String {
-    format!("{}, {step}", process.name())
-}
-
-fn gone(process: &Process, phase: &str) -> Failure {
-    let ending = process.wait(Duration::from_secs(1)).map_or_else(
-        || "closed its output".to_owned(),
-        |ending| format!("ended with {ending}"),
-    );
-    let words = process.last_words();
-    Failure {
-        what: format!("{} {ending} {phase}", process.name()),
-        place: if words.is_empty() {
-            "it said nothing".to_owned()
-        } else {
-            words
-        },
-        next: String::new(),
-    }
-}
-
-fn late(process: &Process, what: &str, allowed: Duration) -> Failure {
-    Failure {
-        what: format!("{} {what} for {} s", process.name(), allowed.as_secs()),
-        place: process.last_words(),
-        next: "it was killed".to_owned(),
     }
 }

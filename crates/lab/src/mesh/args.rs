@@ -21,7 +21,9 @@ Examples:
   corewire lab run mesh --path inline-rest,envoy-2-rest --rate 1500 --hops 1,2,4,8
         a request that crosses several microservices
   corewire lab run mesh --path envoy-2-grpc,inline-grpc --rate 1500 --replicas 1,10,30,60
-        latency by number of connections";
+        latency by number of connections
+  corewire lab run mesh --path direct-rest,inline-rest,envoy-2-rest --rate 1500 --mtls on
+        the same with mutual TLS";
 
 #[derive(Debug, Args)]
 pub(crate) struct MeshArgs {
@@ -59,9 +61,13 @@ pub(crate) struct MeshArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) gateways: Vec<u32>,
-    /// Mutual TLS between gateway and replicas
+    /// Mutual TLS between gateway and replicas and to the control plane, with certificates that the
+    /// program openssl makes; between sidecars where there are some, as in Istio
     #[arg(long, value_enum, default_value_t = Mtls::Off, conflicts_with = "resume")]
     pub(crate) mtls: Mtls,
+    /// What is measured [default: load where cells are named, else all that the profile has]
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
+    pub(crate) measure: Vec<Measure>,
     /// Requests in flight of each gateway at saturation
     #[arg(long, value_name = "N", default_value_t = 60, conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -72,6 +78,18 @@ pub(crate) struct MeshArgs {
     pub(crate) envoy: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peers: PeersArgs,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Measure {
+    /// Requests and answers
+    Load,
+    /// From the change of a route to the first request that obeys it, of the last of two gateways
+    PolicyUpdate,
+    /// From one refusal of a configuration to the next, when it is sent again at once
+    Refusals,
 }
 
 /// What a replica is.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::args::ReplicaMode;
+use super::args::{Measure, ReplicaMode};
 use super::path::Path;
 use crate::record::{Cell, Mode};
 
@@ -16,15 +16,9 @@ const SIDECARS: &str = "sidecars";
 const PER_REPLICA: &str = "per-replica";
 const MEASURE: &str = "measure";
 const POLICY_UPDATE: &str = "policy-update";
-
-/// What is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Measure {
-    /// Requests and answers.
-    Load,
-    /// From the change of a route to the first request that obeys it.
-    PolicyUpdate,
-}
+const REFUSALS: &str = "refusals";
+const MTLS: &str = "mtls";
+const ON: &str = "on";
 
 /// One case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +31,7 @@ pub(super) struct Case {
     pub(super) hops: u32,
     pub(super) gateways: u32,
     pub(super) envoy_per_replica: bool,
+    pub(super) mtls: bool,
     pub(super) measure: Measure,
 }
 
@@ -53,9 +48,14 @@ impl Case {
         if self.envoy_per_replica {
             set(SIDECARS, PER_REPLICA.to_owned());
         }
-        if self.measure == Measure::PolicyUpdate {
-            set(MEASURE, POLICY_UPDATE.to_owned());
+        if self.mtls {
+            set(MTLS, ON.to_owned());
         }
+        match self.measure {
+            Measure::Load => None,
+            Measure::PolicyUpdate => set(MEASURE, POLICY_UPDATE.to_owned()),
+            Measure::Refusals => set(MEASURE, REFUSALS.to_owned()),
+        };
         Cell {
             scenario: super::NAME.to_owned(),
             subject: self.path.name.to_owned(),
@@ -88,8 +88,11 @@ impl Case {
             hops: number(HOPS).unwrap_or(1),
             gateways: cell.clients,
             envoy_per_replica: is(SIDECARS, PER_REPLICA),
+            mtls: is(MTLS, ON),
             measure: if is(MEASURE, POLICY_UPDATE) {
                 Measure::PolicyUpdate
+            } else if is(MEASURE, REFUSALS) {
+                Measure::Refusals
             } else {
                 Measure::Load
             },
@@ -111,6 +114,7 @@ mod tests {
             hops: 4,
             gateways: 2,
             envoy_per_replica: true,
+            mtls: true,
             measure: Measure::Load,
         };
         let cell = case.cell();
@@ -124,6 +128,7 @@ mod tests {
             hops: 1,
             gateways: 1,
             envoy_per_replica: false,
+            mtls: false,
             measure: Measure::PolicyUpdate,
         };
         assert_eq!(Case::of(&update.cell()), Some(update));

@@ -1,12 +1,20 @@
 //! What the control plane is told: services, endpoints, sidecars; and how its clients find it.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+
+use super::path::Ends;
+use crate::certificates::{Certificates, End};
 
 /// Names of nodes, by which the control plane tells sidecars apart.
 pub(super) const GATEWAY_NODE: &str = "gateway-sidecar";
 pub(super) const REPLICA_NODE: &str = "replica-sidecar";
+
+/// What the replicas' certificate is for, beside the host; the gateway asks for it by the control
+/// plane's word.
+pub(super) const CERTIFIED: &str = "smf.corewire.test";
 
 /// So many requests and connections that no circuit opens: a stall of the machine must show as
 /// latency on every path, not as refusals on those that count.
@@ -45,6 +53,10 @@ pub(super) struct Config {
     pub(super) outbound: Vec<Outbound>,
     /// Of the Envoys at the replicas, one list an Envoy.
     pub(super) inbound: Vec<Vec<Inbound>>,
+    /// There when connections are secured.
+    pub(super) certificates: Option<Certificates>,
+    /// gRPC C++ takes part, which has no TLS to its control plane.
+    pub(super) has_grpc_core: bool,
     /// Further text, for what only one measurement needs.
     pub(super) routes: String,
 }
@@ -53,11 +65,25 @@ impl Config {
     /// The file.
     pub(super) fn toml(&self) -> String {
         let mut text = format!("listen = [\"127.0.0.1:{}\"]\n", self.port);
+        if let Some(made) = &self.certificates {
+            let _ = write!(
+                text,
+                "\n[tls]\ncertificate = {}\nkey = {}\nauthorities = {}\nallow-clear-text = {}\n",
+                path(&made.certificate(End::Server)),
+                path(&made.key(End::Server)),
+                path(&made.authorities()),
+                self.has_grpc_core
+            );
+        }
+        let secured = match &self.certificates {
+            Some(_) => format!("tls = {{ names = [{}] }}\n", quoted(CERTIFIED)),
+            None => String::new(),
+        };
         for service in &self.services {
             let endpoints: Vec<String> = service.endpoints.iter().map(quoted).collect();
             let _ = write!(
                 text,
-                "\n[[service]]\nname = {}\nbalance = \"round-robin\"\ntransport = {}\n{CIRCUIT}\nendpoints = [{}]\n",
+                "\n[[service]]\nname = {}\nbalance = \"round-robin\"\ntransport = {}\n{CIRCUIT}\n{secured}endpoints = [{}]\n",
                 quoted(&service.name),
                 quoted(self.transport),
                 endpoints.join(", ")
@@ -77,6 +103,7 @@ impl Config {
                 })
                 .collect();
             sidecar(&mut text, GATEWAY_NODE, "outbound", &ports);
+            self.secure_sidecar(&mut text, End::Client);
         }
         for (number, inbound) in self.inbound.iter().enumerate() {
             let ports: Vec<String> = inbound
@@ -90,9 +117,27 @@ impl Config {
                 })
                 .collect();
             sidecar(&mut text, &replica_node(number), "inbound", &ports);
+            self.secure_sidecar(&mut text, End::Server);
         }
         text
     }
+
+    /// The certificate of the sidecar that was just written: that of the function beside it.
+    fn secure_sidecar(&self, text: &mut String, end: End) {
+        if let Some(made) = &self.certificates {
+            let _ = writeln!(
+                text,
+                "tls = {{ certificate = {}, key = {}, authorities = {} }}",
+                path(&made.certificate(end)),
+                path(&made.key(end)),
+                path(&made.authorities()),
+            );
+        }
+    }
+}
+
+fn path(file: &Path) -> String {
+    quoted(file.display().to_string())
 }
 
 /// The node of the so-manieth Envoy at the replicas.
@@ -115,22 +160,46 @@ fn quoted(text: impl AsRef<str>) -> String {
 }
 
 /// The file that `GRPC_XDS_BOOTSTRAP` names, for our client and gRPC's alike.
-pub(super) fn grpc_bootstrap(port: u16) -> Value {
-    json!({
+pub(super) fn grpc_bootstrap(port: u16, ends: Ends, certificates: Option<&Certificates>) -> Value {
+    let files = certificates.map(|made| {
+        json!({
+            "certificate_file": made.certificate(End::Client),
+            "private_key_file": made.key(End::Client),
+            "ca_certificate_file": made.authorities(),
+        })
+    });
+    let credentials = match (&files, ends) {
+        (Some(files), Ends::Corewire(_)) => json!({"type": "tls", "config": files}),
+        // gRPC C++ 1.51 knows no TLS towards its control plane (gRFC A65 is younger).
+        _ => json!({"type": "insecure"}),
+    };
+    let mut bootstrap = json!({
         "xds_servers": [{
             "server_uri": format!("127.0.0.1:{port}"),
-            "channel_creds": [{"type": "insecure"}],
+            "channel_creds": [credentials],
             "server_features": ["xds_v3"],
         }],
         "node": {"id": "smf-gateway", "cluster": "smf-gateway"},
-    })
+    });
+    if let Some(mut files) = files {
+        // gRPC C++ insists on it.
+        files["refresh_interval"] = "600s".into();
+        bootstrap["certificate_providers"] =
+            json!({"default": {"plugin_name": "file_watcher", "config": files}});
+    }
+    bootstrap
 }
 
 /// What an Envoy is started with: who it is, and where the control plane is. All else comes from
 /// there.
-pub(super) fn envoy_bootstrap(node: &str, port: u16, admin: &str) -> Value {
+pub(super) fn envoy_bootstrap(
+    node: &str,
+    port: u16,
+    admin: &str,
+    certificates: Option<&Certificates>,
+) -> Value {
     let http2 = "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
-    json!({
+    let mut bootstrap = json!({
         "node": {"id": node, "cluster": node},
         "admin": {"address": {"pipe": {"path": admin}}},
         "dynamic_resources": {
@@ -159,6 +228,33 @@ pub(super) fn envoy_bootstrap(node: &str, port: u16, admin: &str) -> Value {
                 }}}]}],
             },
         }]},
+    });
+    if let Some(made) = certificates {
+        bootstrap["static_resources"]["clusters"][0]["transport_socket"] = envoy_tls(made);
+    }
+    bootstrap
+}
+
+/// The socket of an Envoy towards the control plane.
+fn envoy_tls(made: &Certificates) -> Value {
+    let file = |path: PathBuf| json!({"filename": path});
+    json!({
+        "name": "envoy.transport_sockets.tls",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+            "common_tls_context": {
+                "tls_params": {
+                    "tls_minimum_protocol_version": "TLSv1_3",
+                    "tls_maximum_protocol_version": "TLSv1_3",
+                },
+                "tls_certificates": [{
+                    "certificate_chain": file(made.certificate(End::Client)),
+                    "private_key": file(made.key(End::Client)),
+                }],
+                "validation_context": {"trusted_ca": file(made.authorities())},
+                "alpn_protocols": ["h2"],
+            },
+        },
     })
 }
 
@@ -183,7 +279,7 @@ mod tests {
                 port: 16_001,
                 to: "127.0.0.1:9".into(),
             }]],
-            routes: String::new(),
+            ..Config::default()
         };
         let text = config.toml();
         for part in [
@@ -201,10 +297,10 @@ mod tests {
     #[test]
     fn clients_are_sent_to_the_control_plane() {
         assert_eq!(
-            grpc_bootstrap(7)["xds_servers"][0]["server_uri"],
+            grpc_bootstrap(7, Ends::Corewire("rest"), None)["xds_servers"][0]["server_uri"],
             "127.0.0.1:7"
         );
-        let envoy = envoy_bootstrap("n", 7, "/run/a");
+        let envoy = envoy_bootstrap("n", 7, "/run/a", None);
         assert_eq!(envoy["node"]["id"], "n");
         assert!(envoy.to_string().contains("\"port_value\":7"));
     }

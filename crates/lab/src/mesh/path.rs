@@ -2,6 +2,8 @@
 
 use anyhow::bail;
 
+use crate::record::Failure;
+
 /// What stands at both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
@@ -185,6 +187,22 @@ impl Path {
             Way::Envoys(envoys) => envoys,
             Way::Direct | Way::Stages | Way::Inline => 0,
         }
+    }
+
+    /// Why it cannot be secured; `None` when it can.
+    pub(crate) fn lacks_tls(&self) -> Option<Failure> {
+        let what = match self.ends {
+            Ends::Corewire("shm") => {
+                "octets in shared memory leave no process that could listen: TLS is not spoken there"
+            }
+            Ends::Peer("nghttp2") => "the reference of HTTP/2 speaks clear text only",
+            _ => return None,
+        };
+        Some(Failure {
+            what: format!("{}: {what}", self.name),
+            place: "--mtls on".to_owned(),
+            next: "leave --mtls out to measure in clear text".to_owned(),
+        })
     }
 
     /// What carries messages, as control plane and programs name it.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
-use super::args::{Mtls, ReplicaMode};
-use super::case::{Case, Measure};
+use super::args::{Measure, Mtls, ReplicaMode};
+use super::case::Case;
 use super::path::{Ends, Path};
 use super::profile::{Grid, Spec};
 use crate::args::Profile;
@@ -20,9 +20,15 @@ const STARTING: Duration = Duration::from_millis(600);
 /// An Envoy takes longer.
 const STARTING_ENVOY: Duration = Duration::from_millis(900);
 /// One change of a route and its effect.
-const UPDATE: Duration = Duration::from_millis(200);
-/// The path on which policy updates are timed.
-const UPDATED: &str = "inline-rest";
+const UPDATE: Duration = Duration::from_millis(75);
+/// The paths on which policy updates are timed: ours, and sidecars for comparison.
+const UPDATED: [&str; 3] = ["inline-rest", "inline-native", "envoy-2-rest"];
+/// Gateways that must all obey.
+const OBEYING: u32 = 2;
+/// The paths whose clients are made to refuse: ours, and gRPC C++ for comparison.
+const REFUSING: [&str; 2] = ["inline-rest", "grpc-xds"];
+/// How long a client refuses.
+const REFUSING_FOR: Duration = Duration::from_secs(5);
 
 /// What was asked: enough to make the same plan again for `--resume`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +44,9 @@ pub(super) struct Request {
     pub(super) hops: Vec<u32>,
     pub(super) gateways: Vec<u32>,
     pub(super) mtls: Mtls,
+    /// Empty: load, and in the profile's own grid everything.
+    #[serde(default)]
+    pub(super) measure: Vec<Measure>,
     pub(super) in_flight: u32,
     pub(super) repeat: Option<u32>,
     pub(super) server_cpu: Option<usize>,
@@ -83,9 +92,19 @@ impl Request {
             && self.gateways.is_empty()
     }
 
+    fn measures(&self, measure: Measure) -> bool {
+        match self.measure.as_slice() {
+            [] => measure == Measure::Load || self.takes_own_grid(),
+            named => named.contains(&measure),
+        }
+    }
+
     /// Cases that differ in the path only, with their repetitions.
     fn conditions(&self, spec: &Spec) -> Vec<Condition> {
         let mut conditions: Vec<Condition> = Vec::new();
+        if !self.measures(Measure::Load) {
+            return conditions;
+        }
         let mut add = |condition: Condition| {
             if !conditions.iter().any(|known| known.is_same(&condition)) {
                 conditions.push(condition);
@@ -158,6 +177,7 @@ impl Request {
             hops: condition.hops,
             gateways: condition.gateways,
             envoy_per_replica: self.envoy_per_replica,
+            mtls: self.mtls == Mtls::On,
             measure: Measure::Load,
         }
     }
@@ -289,41 +309,62 @@ fn no_chain(path: &Path, hops: u32) -> Option<Failure> {
     })
 }
 
-/// Runs that time the effect of a changed route; only in the profile's own grid.
+/// Runs that time what the control plane does: the effect of a changed route, and refusals.
 fn updates(request: &Request, spec: &Spec, subjects: &[Subject]) -> Vec<Turn> {
-    let subject = subjects
-        .iter()
-        .find(|subject| subject.path.name == UPDATED)
-        .filter(|subject| subject.hole.is_none());
-    let Some(subject) = subject else {
-        return Vec::new();
-    };
     if !request.takes_own_grid() || spec.updates == 0 {
         return Vec::new();
     }
-    let case = Case {
-        path: subject.path,
-        rate: Some(2_000),
-        replicas: 2,
-        replica_mode: ReplicaMode::Process,
-        hops: 1,
-        gateways: 1,
-        envoy_per_replica: false,
-        measure: Measure::PolicyUpdate,
+    let cases = |names: &[&str], measure, gateways| -> Vec<Case> {
+        let run = |subject: &&Subject| {
+            let is_one = request.measures(measure) && names.contains(&subject.path.name);
+            is_one && subject.hole.is_none()
+        };
+        let case = |subject: &Subject| Case {
+            path: subject.path,
+            rate: Some(2_000),
+            replicas: 2,
+            replica_mode: ReplicaMode::Process,
+            hops: 1,
+            gateways,
+            envoy_per_replica: false,
+            mtls: request.mtls == Mtls::On,
+            measure,
+        };
+        subjects.iter().filter(run).map(case).collect()
     };
-    (1..=request.repeat.unwrap_or(spec.update_repetitions))
-        .map(|repetition| Turn {
-            title: format!("repetition {repetition}: a changed route takes effect"),
+    let updated = cases(&UPDATED, Measure::PolicyUpdate, OBEYING);
+    let refusing = cases(&REFUSING, Measure::Refusals, 1);
+    let mut turns = Vec::new();
+    for repetition in 1..=request.repeat.unwrap_or(spec.update_repetitions) {
+        let turn = |what: &str, cases: &[Case], length, expected| Turn {
+            title: format!("repetition {repetition}: {what}"),
             overhead: spec.baseline,
-            steps: vec![Step {
-                cell: case.cell(),
-                repetition,
-                length: Length::Requests(u64::from(spec.updates)),
-                expected: STARTING + UPDATE * spec.updates,
-                hole: None,
-            }],
-        })
-        .collect()
+            steps: cases
+                .iter()
+                .map(|case| Step {
+                    cell: case.cell(),
+                    repetition,
+                    length,
+                    expected: STARTING + STARTING_ENVOY * case.path.envoys() + expected,
+                    hole: None,
+                })
+                .collect(),
+        };
+        turns.push(turn(
+            "a changed route takes effect",
+            &updated,
+            Length::Requests(u64::from(spec.updates)),
+            UPDATE * spec.updates,
+        ));
+        turns.push(turn(
+            "a refused configuration is sent again at once",
+            &refusing,
+            Length::Fixed(REFUSING_FOR),
+            REFUSING_FOR,
+        ));
+    }
+    turns.retain(|turn| !turn.steps.is_empty());
+    turns
 }
 
 #[cfg(test)]
@@ -343,6 +384,7 @@ mod tests {
             hops: Vec::new(),
             gateways: Vec::new(),
             mtls: Mtls::Off,
+            measure: Vec::new(),
             in_flight: 60,
             repeat: None,
             server_cpu: None,

@@ -89,7 +89,7 @@ fn smoke() -> Spec {
 fn quick() -> Spec {
     Spec {
         warmup: Duration::from_millis(500),
-        window: Duration::from_secs(2),
+        window: Duration::from_millis(1_500),
         baseline: Duration::from_millis(200),
         repetitions: 5,
         grids: vec![
@@ -104,7 +104,7 @@ fn quick() -> Spec {
                 ..grid(CONNECTIONS, vec![Some(1_500)], 2)
             },
         ],
-        updates: 20,
+        updates: 100,
         update_repetitions: 1,
         note: "quick is thinned: the paper's rates, chains and numbers of connections in full are in --profile full",
     }
@@ -133,7 +133,7 @@ fn full() -> Spec {
                 ..grid(CONNECTIONS, vec![Some(1_500), None], 5)
             },
         ],
-        updates: 50,
+        updates: 200,
         update_repetitions: 5,
         note: "full takes hours; stopped, it goes on with --resume",
     }

@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::args::Measure;
 use super::case::{Case, PAYLOAD};
 use super::path::Ends;
 use super::programs::Programs;
-use super::talk::{NoResult, Terms, results};
+use super::talk::{Terms, results};
 use super::topology::{Place, Topology, spawn, words};
 use super::usage::{Role, Usage, Used, Watched};
-use super::{figures, update};
+use super::{figures, refusals, update};
+use crate::certificates::Certificates;
 use crate::machine::{LoadWatch, process_cpu};
 use crate::process::{CpuPlan, Process};
-use crate::quiet::{RealTimeWatch, Turnstile};
+use crate::quiet::RealTimeWatch;
 use crate::record::{Failure, MachineLoad, Measured};
-use crate::scenario::Length;
+use crate::scenario::{Length, NoResult};
 use crate::stop::Stop;
 
-/// How long another lab on this machine is waited for.
-const OTHERS: Duration = Duration::from_secs(120);
 /// Runs that another real-time program spoilt are done again, so often.
 const AGAIN: u32 = 2;
 
@@ -31,6 +31,8 @@ pub(super) struct Bench {
     pub(super) programs: Programs,
     pub(super) cpus: CpuPlan,
     pub(super) in_flight: u32,
+    /// There when connections are secured.
+    pub(super) certificates: Option<Certificates>,
     pub(super) warmup: Duration,
     pub(super) patience: Duration,
 }
@@ -46,13 +48,8 @@ pub(super) struct Raw {
 }
 
 impl Bench {
-    /// Runs one case while nobody else measures on this machine.
+    /// Runs one case.
     pub(super) fn run(&self, case: &Case, length: Length, stop: &Stop) -> Result<Raw, NoResult> {
-        let _turn = Turnstile::pass(OTHERS, stop).map_err(|what| Failure {
-            what,
-            place: "before a run".to_owned(),
-            next: "wait for it; then --resume runs what is left".to_owned(),
-        })?;
         let mut spoilt = 0;
         loop {
             let watch = RealTimeWatch::begin();
@@ -91,12 +88,18 @@ impl Bench {
         let place = Place {
             programs: &self.programs,
             cpus: &self.cpus,
+            certificates: self.certificates.as_ref(),
             patience: self.patience,
             stop,
         };
-        match length {
-            Length::Requests(changes) => update::run(self, &place, case, changes, ours),
-            Length::Window(window) | Length::Fixed(window) => self.load(&place, case, window, ours),
+        match (case.measure, length) {
+            (_, Length::Requests(changes)) => update::run(self, &place, case, changes, ours),
+            (Measure::Refusals, Length::Window(window) | Length::Fixed(window)) => {
+                refusals::run(self, &place, case, window, ours)
+            }
+            (_, Length::Window(window) | Length::Fixed(window)) => {
+                self.load(&place, case, window, ours)
+            }
         }
     }
 
@@ -195,6 +198,7 @@ impl Bench {
         option("--patience", self.patience.as_secs_f64().to_string());
         option("--connect", case.replicas.to_string());
         arguments.push("--json".to_owned());
+        arguments.extend(topology.gateway_tls.iter().cloned());
         let program = match (case.path.ends, &self.programs.peers) {
             (Ends::Peer(_), Some((gateway, _))) => gateway,
             _ => &self.programs.corewire,

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use crate::harness::{Event, PeerResult, Ready};
 use crate::process::{Output, Process};
 use crate::record::Failure;
+use crate::scenario::NoResult;
 use crate::stop::Stop;
+use crate::talk::{gone, late, parse};
 
 /// Between two looks at Ctrl-C and at the health of the others.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
@@ -18,20 +20,6 @@ const TURN: Duration = Duration::from_millis(5);
 const AGAIN: Duration = Duration::from_millis(5);
 /// For what a stopped gateway has.
 const TO_STOP: Duration = Duration::from_secs(5);
-
-/// Why there is no result.
-#[derive(Debug)]
-pub(super) enum NoResult {
-    Failed(Failure),
-    /// The user stopped it before there was anything.
-    Stopped,
-}
-
-impl From<Failure> for NoResult {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
 
 /// Waits until a line of `process` is understood by `read`.
 fn await_line<T>(
@@ -213,41 +201,4 @@ fn judged(gateway: &Process, result: PeerResult, interrupted: bool) -> Result<Pe
         });
     }
     Ok(result)
-}
-
-pub(super) fn parse(process: &Process, line: &str) -> Result<Event, Failure> {
-    const SHOWN: usize = 120;
-    Event::parse(line).map_err(|error| Failure {
-        what: format!(
-            "a line is not understood: {error}: {}",
-            line.chars().take(SHOWN).collect::<String>()
-        ),
-        place: format!("{}, reading its output", process.name()),
-        next: "are lab and programs of the same version?".to_owned(),
-    })
-}
-
-pub(super) fn gone(process: &Process, phase: &str) -> Failure {
-    let ending = process.wait(Duration::from_secs(1)).map_or_else(
-        || "closed its output".to_owned(),
-        |ending| format!("ended with {ending}"),
-    );
-    let words = process.last_words();
-    Failure {
-        what: format!("{} {ending} {phase}", process.name()),
-        place: if words.is_empty() {
-            "it said nothing".to_owned()
-        } else {
-            words
-        },
-        next: String::new(),
-    }
-}
-
-pub(super) fn late(process: &Process, what: &str, allowed: Duration) -> Failure {
-    Failure {
-        what: format!("{} {what} for {} s", process.name(), allowed.as_secs()),
-        place: process.last_words(),
-        next: "it was killed".to_owned(),
-    }
 }

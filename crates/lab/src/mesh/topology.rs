@@ -18,22 +18,25 @@ use super::control::{self, Config, Inbound, Outbound, Service};
 use super::path::{Ends, Way};
 use super::programs::Programs;
 use super::scratch::{Scratch, free_ports};
-use super::talk::{NoResult, await_control, await_ports, await_ready};
+use super::talk::{await_control, await_ports, await_ready};
 use super::usage::{Role, Watched};
+use crate::certificates::{Certificates, End};
 use crate::process::{CpuPlan, Cpus, Process};
 use crate::record::Failure;
+use crate::scenario::NoResult;
 use crate::stop::Stop;
 
 /// The service whose replicas are asked at the end.
 pub(super) const SERVICE: &str = "smf-pdu-session";
 /// Where gRPC and our own client look for the control plane.
-const BOOTSTRAP: &str = "GRPC_XDS_BOOTSTRAP";
+pub(super) const BOOTSTRAP: &str = "GRPC_XDS_BOOTSTRAP";
 
 /// What does not change between runs.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     pub(super) programs: &'a Programs,
     pub(super) cpus: &'a CpuPlan,
+    pub(super) certificates: Option<&'a Certificates>,
     pub(super) patience: Duration,
     pub(super) stop: &'a Stop,
 }
@@ -43,6 +46,8 @@ pub(super) struct Place<'a> {
 pub(super) struct Topology {
     /// What the gateway is told.
     pub(super) target: String,
+    /// Its options of TLS; none where the bootstrap or a sidecar has the certificates.
+    pub(super) gateway_tls: Vec<String>,
     pub(super) environment: Vec<(&'static str, String)>,
     pub(super) config: Config,
     pub(super) versions: BTreeMap<String, String>,
@@ -56,9 +61,12 @@ impl Topology {
     pub(super) fn start(place: &Place<'_>, case: &Case, groups: &[&str]) -> Result<Self, NoResult> {
         let mut topology = Self {
             target: String::new(),
+            gateway_tls: Vec::new(),
             environment: Vec::new(),
             config: Config {
                 transport: case.path.transport(),
+                certificates: place.certificates.cloned(),
+                has_grpc_core: matches!(case.path.ends, Ends::Peer(_)),
                 ..Config::default()
             },
             versions: BTreeMap::new(),
@@ -110,6 +118,7 @@ impl Topology {
                 Ends::Peer(kind) => words(&["--kind", kind]),
             };
             arguments.extend(words(&["--json", "--ports", &ports.to_string()]));
+            arguments.extend(server_tls(place, case));
             if !groups.is_empty() {
                 arguments.extend(words(&["--name", groups[number as usize % groups.len()]]));
             }
@@ -148,19 +157,28 @@ impl Topology {
         match case.path.way {
             Way::Envoys(_) => self.start_envoys(place)?,
             Way::Inline => {
-                let bootstrap = control::grpc_bootstrap(self.config.port).to_string();
+                let ends = case.path.ends;
+                let bootstrap =
+                    control::grpc_bootstrap(self.config.port, ends, place.certificates).to_string();
                 let file = self.scratch.write("bootstrap.json", &bootstrap);
                 let file = file.map_err(failed)?;
                 self.environment
                     .push((BOOTSTRAP, file.display().to_string()));
             }
-            Way::Direct | Way::Stages => {}
+            Way::Direct | Way::Stages => {
+                let made = place.certificates;
+                self.gateway_tls = made.map_or_else(Vec::new, |made| made.options(End::Client));
+            }
         }
         for (number, link) in chain.links.iter().enumerate().rev() {
             let mut arguments = words(&["nf", "smf-pdu-session", "--json"]);
             arguments.extend(words(&["--listen", &link.own]));
             arguments.extend(words(&["--next", &chain.target(case, number + 1)]));
             arguments.extend(words(&["--transport", case.path.transport()]));
+            arguments.extend(server_tls(place, case));
+            if case.path.envoys() > 0 {
+                arguments.push("--next-in-clear-text".to_owned());
+            }
             let corewire = &place.programs.corewire;
             let process = spawn(corewire, arguments, &self.environment, &place.cpus.server)?;
             await_ready(&process, place.patience, place.stop)?;
@@ -212,7 +230,8 @@ impl Topology {
                 .path(&format!("{node}.sock"))
                 .display()
                 .to_string();
-            let bootstrap = control::envoy_bootstrap(&node, self.config.port, &admin);
+            let bootstrap =
+                control::envoy_bootstrap(&node, self.config.port, &admin, place.certificates);
             let name = format!("{node}.json");
             let file = self.scratch.write(&name, &bootstrap.to_string());
             let file = file.map_err(failed)?.display().to_string();
@@ -350,6 +369,14 @@ impl Chain {
     }
 }
 
+/// The options of TLS of a replica or a link. Behind a sidecar it speaks clear text.
+fn server_tls(place: &Place<'_>, case: &Case) -> Vec<String> {
+    match place.certificates {
+        Some(made) if case.path.envoys() < 2 => made.options(End::Server),
+        _ => Vec::new(),
+    }
+}
+
 pub(super) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
@@ -375,7 +402,7 @@ pub(super) fn failed(error: anyhow::Error) -> NoResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::case::Measure;
+    use crate::mesh::args::Measure;
     use crate::mesh::path::Path;
 
     fn case(path: &str, hops: u32) -> Case {
@@ -387,6 +414,7 @@ mod tests {
             hops,
             gateways: 1,
             envoy_per_replica: false,
+            mtls: false,
             measure: Measure::Load,
         }
     }

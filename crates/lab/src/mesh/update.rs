@@ -1,10 +1,11 @@
-//! How long a changed route takes to be obeyed: from the moment at which the control plane's file
-//! is the new one to the first request that goes where it says.
+//! How long a changed route takes to be obeyed: from the moment before the control plane's file is
+//! replaced by the new one to the first request that goes where it says, of the last of the gateways.
 //!
 //! Two groups of replicas serve the same name; the file sends everything to one of them and then to
 //! the other. A second route, which no request matches, names both at all times, so that neither
 //! group has to be connected to anew: what is timed is the policy, not the network.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 use super::case::Case;
 use super::control::Service;
 use super::run::{Bench, Raw, total_cpu};
-use super::talk::{LOOK, NoResult, gone, late, parse};
+use super::talk::LOOK;
 use super::topology::{Place, SERVICE, Topology, spawn, words};
 use super::usage::{Role, Watched};
 use crate::guti::latency;
@@ -21,6 +22,8 @@ use crate::harness::Moments;
 use crate::machine::LoadWatch;
 use crate::process::{Output, Process};
 use crate::record::{BINS_50US, BothSides, Failure, LatencyHistogram, LatencyKind, Measured};
+use crate::scenario::NoResult;
+use crate::talk::{gone, late, parse};
 
 /// Groups of replicas by the names that they answer with.
 const GROUPS: [&str; 2] = ["blue", "green"];
@@ -41,9 +44,10 @@ pub(super) fn run(
     let watch = LoadWatch::begin();
     split(&mut topology);
     send_to(&mut topology, 0)?;
-    let rate = case.rate.unwrap_or(2_000).to_string();
+    let share = case.rate.unwrap_or(2_000) as f64 / f64::from(case.gateways);
+    let rate = share.to_string();
     let transport = case.path.transport();
-    let arguments = words(&[
+    let mut arguments = words(&[
         "nf",
         "smf-gateway",
         "--json",
@@ -59,29 +63,36 @@ pub(super) fn run(
         "--duration",
         LONG,
     ]);
-    let gateway = spawn(
-        &bench.programs.corewire,
-        arguments,
-        &topology.environment,
-        &bench.cpus.client,
-    )?;
+    arguments.extend(topology.gateway_tls.iter().cloned());
+    let mut gateways = Vec::new();
+    for _ in 0..case.gateways {
+        gateways.push(spawn(
+            &bench.programs.corewire,
+            arguments.clone(),
+            &topology.environment,
+            &bench.cpus.client,
+        )?);
+    }
     let mut watched = topology.watched();
-    watched.push(Watched {
+    watched.extend(gateways.iter().map(|gateway| Watched {
         role: Role::Gateway,
         pid: gateway.id(),
-    });
+    }));
     ours.extend(watched.iter().map(|it| it.pid));
     let before = total_cpu(&watched);
     let begun = Instant::now();
-    let mut talk = Talk {
-        gateway: &gateway,
+    let talk = Talk {
+        gateways: &gateways,
         place,
     };
     talk.await_served_by(GROUPS[0])?;
     let mut latencies = Vec::new();
     for change in 0..changes {
         let group = (change as usize + 1) % GROUPS.len();
-        talk.pass(PAUSE)?;
+        match talk.pass(PAUSE) {
+            Err(NoResult::Stopped) => break,
+            other => other?,
+        }
         let changed = now_ns();
         send_to(&mut topology, group)?;
         match talk.await_served_by(GROUPS[group]) {
@@ -153,62 +164,76 @@ fn send_to(topology: &mut Topology, group: usize) -> Result<(), NoResult> {
     topology.write_config()
 }
 
-/// The gateway's words, as long as it is there.
+/// The gateways' words, as long as they are there.
 struct Talk<'a> {
-    gateway: &'a Process,
+    gateways: &'a [Process],
     place: &'a Place<'a>,
 }
 
 impl Talk<'_> {
-    /// Waits for the first request that this group answered; gives when it was sent.
-    fn await_served_by(&mut self, group: &str) -> Result<u64, NoResult> {
+    /// Waits until a request of each gateway was answered by this group; gives when the first such
+    /// request of the last of them was sent.
+    fn await_served_by(&self, group: &str) -> Result<u64, NoResult> {
         let deadline = Instant::now() + self.place.patience;
+        let mut last = 0;
+        // One after the other: what the others say meanwhile is kept.
+        for gateway in self.gateways {
+            last = last.max(self.await_one(gateway, group, deadline)?);
+        }
+        Ok(last)
+    }
+
+    fn await_one(
+        &self,
+        gateway: &Process,
+        group: &str,
+        deadline: Instant,
+    ) -> Result<u64, NoResult> {
         loop {
             if self.place.stop.asked() {
                 return Err(NoResult::Stopped);
             }
             if Instant::now() >= deadline {
                 let what = format!("sent no request to the group {group}");
-                return Err(late(self.gateway, &what, self.place.patience).into());
+                return Err(late(gateway, &what, self.place.patience).into());
             }
-            match self.gateway.output(LOOK) {
+            match gateway.output(LOOK) {
                 Output::Line(line) => {
-                    if let Some(sent) = self.read(&line, group)? {
+                    if let Some(sent) = read(gateway, &line, group)? {
                         return Ok(sent);
                     }
                 }
-                Output::End => return Err(gone(self.gateway, "between two changes").into()),
+                Output::End => return Err(gone(gateway, "between two changes").into()),
                 Output::Silence => {}
             }
         }
     }
 
-    fn read(&self, line: &str, group: &str) -> Result<Option<u64>, NoResult> {
-        if let crate::harness::Event::Error(error) = parse(self.gateway, line)? {
-            return Err(NoResult::Failed(Failure {
-                what: error.what,
-                place: format!("{}, {}", self.gateway.name(), error.place),
-                next: String::new(),
-            }));
-        }
-        let event: Value = serde_json::from_str(line).unwrap_or_default();
-        let is_it = event["event"] == "served-by" && event["name"] == group;
-        Ok(event["sent_ns"].as_u64().filter(|_| is_it))
-    }
-
-    /// Lets time pass, and takes what the gateway says meanwhile.
-    fn pass(&mut self, time: Duration) -> Result<(), NoResult> {
+    /// Lets time pass.
+    fn pass(&self, time: Duration) -> Result<(), NoResult> {
         let deadline = Instant::now() + time;
-        loop {
+        while !self.place.stop.asked() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
-            if self.gateway.output(left) == Output::End {
-                return Err(gone(self.gateway, "between two changes").into());
-            }
+            thread::sleep(left.min(LOOK));
         }
+        Err(NoResult::Stopped)
     }
+}
+
+fn read(gateway: &Process, line: &str, group: &str) -> Result<Option<u64>, NoResult> {
+    if let crate::harness::Event::Error(error) = parse(gateway, line)? {
+        return Err(NoResult::Failed(Failure {
+            what: error.what,
+            place: format!("{}, {}", gateway.name(), error.place),
+            next: String::new(),
+        }));
+    }
+    let event: Value = serde_json::from_str(line).unwrap_or_default();
+    let is_it = event["event"] == "served-by" && event["name"] == group;
+    Ok(event["sent_ns"].as_u64().filter(|_| is_it))
 }
 
 /// The clock of the gateway's timestamps.
@@ -219,10 +244,10 @@ fn now_ns() -> u64 {
 }
 
 /// A record's figures of times that are no requests.
-fn figures(latencies: &[u64], duration: Duration) -> Result<Measured, Failure> {
+pub(super) fn figures(latencies: &[u64], duration: Duration) -> Result<Measured, Failure> {
     let broken = |error: crate::record::HistogramError| Failure {
         what: error.to_string(),
-        place: "times of policy updates".to_owned(),
+        place: "times between events".to_owned(),
         next: String::new(),
     };
     let histogram = LatencyHistogram::from_counts(latencies.iter().map(|ns| (*ns, 1)));

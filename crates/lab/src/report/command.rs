@@ -11,10 +11,21 @@ pub(super) fn commands(
     scenario: &str,
     options: &[(&str, &str)],
 ) -> Vec<String> {
+    commands_of(records, scenario, options, |_, _| true)
+}
+
+/// The same, but only with those fields of a request that `is_told` wants.
+pub(super) fn commands_of(
+    records: &[&Record],
+    scenario: &str,
+    options: &[(&str, &str)],
+    is_told: impl Fn(&Map<String, Value>, &str) -> bool,
+) -> Vec<String> {
     let mut commands = Vec::new();
     for record in records {
         if let Some(Value::Object(request)) = record.options.get("request") {
-            let command = command(request, scenario, options);
+            let told = options.iter().filter(|(field, _)| is_told(request, field));
+            let command = command(request, scenario, told);
             if !commands.contains(&command) {
                 commands.push(command);
             }
@@ -23,11 +34,20 @@ pub(super) fn commands(
     commands
 }
 
-fn command(request: &Map<String, Value>, scenario: &str, options: &[(&str, &str)]) -> String {
+fn command<'a>(
+    request: &Map<String, Value>,
+    scenario: &str,
+    options: impl Iterator<Item = &'a (&'a str, &'a str)>,
+) -> String {
     let mut command = format!("corewire lab run {scenario}");
     for (field, option) in options {
         let values = match request.get(*field) {
-            None | Some(Value::Null) => continue,
+            None | Some(Value::Null | Value::Bool(false)) => continue,
+            // A switch.
+            Some(Value::Bool(true)) => {
+                command.push_str(&format!(" {option}"));
+                continue;
+            }
             Some(Value::Array(values)) => values.iter().map(word).collect(),
             Some(value) => vec![word(value)],
         };

@@ -1,7 +1,6 @@
 //! The report of the mesh experiment: the paper's figures 5, 11 and 12 from our runs, the goals, and
 //! where time and memory go.
 
-mod command;
 mod data;
 mod figures;
 mod goals;
@@ -17,6 +16,7 @@ use std::fmt::Write as _;
 use figures::Figure;
 use runs::Runs;
 
+use super::command;
 use super::escape::escape;
 use super::page::Section;
 use super::{FigureFile, ScenarioReport};
@@ -75,8 +75,35 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
                 })
             })
             .collect(),
-        commands: command::commands(records),
+        commands: commands(records),
     }
+}
+
+/// Fields of the request and the options that give them, in the order of the command line.
+const OPTIONS: [(&str, &str); 13] = [
+    ("profile", "--profile"),
+    ("paths", "--path"),
+    ("rates", "--rate"),
+    ("replicas", "--replicas"),
+    ("replica_mode", "--replica-mode"),
+    ("envoy_per_replica", "--envoy-per-replica"),
+    ("hops", "--hops"),
+    ("gateways", "--gateways"),
+    ("mtls", "--mtls"),
+    ("measure", "--measure"),
+    ("in_flight", "--in-flight"),
+    ("repeat", "--repeat"),
+    ("server_cpu", "--server-cpu"),
+];
+
+/// The commands that make these runs again.
+fn commands(records: &[&Record]) -> Vec<String> {
+    command::commands_of(records, "mesh", &OPTIONS, |request, field| match field {
+        // Paths that nobody named are written down for --resume; the profile has its own.
+        "paths" => request.get("named") == Some(&true.into()),
+        "mtls" => request.get("mtls") != Some(&"off".into()),
+        _ => true,
+    })
 }
 
 /// What came of the goals, a line each.

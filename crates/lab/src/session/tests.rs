@@ -21,6 +21,10 @@ impl Scenario for Scripted {
         false
     }
 
+    fn measures(&self) -> bool {
+        false
+    }
+
     fn plan(&self) -> Plan {
         Plan::default()
     }

@@ -238,14 +238,15 @@ fn lines(
     metric: Metric,
     words: &str,
 ) -> Figure {
-    let has_point = |key: &Key| {
-        conditions
-            .iter()
-            .any(|condition| runs.summary(condition, &key.name, metric).is_some())
+    // A path that was run at one place only makes no curve.
+    let has_curve = |key: &Key| {
+        let tried = |it: &&&Condition| !runs.records(it, &key.name).is_empty();
+        let known = |it: &&Condition| runs.summary(it, &key.name, metric).is_some();
+        conditions.iter().filter(tried).count() > 1 && conditions.iter().any(known)
     };
     let keys: Vec<Key> = Key::number_all(runs.subjects())
         .into_iter()
-        .filter(has_point)
+        .filter(has_curve)
         .collect();
     let series = keys
         .iter()

@@ -14,6 +14,7 @@ enum Where {
     AtRate,
     Saturated,
     Updates,
+    Refusals,
 }
 
 /// How a goal is judged.
@@ -64,10 +65,10 @@ const fn goal(
 }
 
 use Bound::{Above, AtLeast, AtMost, Share, Times};
-use Where::{AtRate, Saturated, Updates};
+use Where::{AtRate, Refusals, Saturated, Updates};
 
 /// What the project has set itself, in the order of its performance goals.
-const GOALS: [Goal; 32] = [
+const GOALS: [Goal; 37] = [
     goal(
         "99th percentile, inline HTTP/2 as a share of two Envoys",
         AtRate,
@@ -356,6 +357,51 @@ const GOALS: [Goal; 32] = [
         Some(5.0),
         Some(7.0),
     ),
+    goal(
+        "policy update in effect, native: 99th percentile",
+        Updates,
+        "inline-native",
+        Metric::P99,
+        AtMost,
+        Some(150_000.0),
+        Some(20_000.0),
+    ),
+    goal(
+        "policy update in effect through two Envoys: 99th percentile",
+        Updates,
+        "envoy-2-rest",
+        Metric::P99,
+        AtMost,
+        None,
+        None,
+    ),
+    goal(
+        "policy update in effect, a share of two Envoys: median",
+        Updates,
+        "inline-rest",
+        Metric::P50,
+        Share("envoy-2-rest"),
+        None,
+        None,
+    ),
+    goal(
+        "refusals a second of what is sent again at once",
+        Refusals,
+        "inline-rest",
+        Metric::RefusalRate,
+        AtMost,
+        Some(1.0),
+        None,
+    ),
+    goal(
+        "refusals a second of gRPC C++",
+        Refusals,
+        "grpc-xds",
+        Metric::RefusalRate,
+        AtMost,
+        None,
+        None,
+    ),
 ];
 
 /// What came of a goal.
@@ -395,7 +441,8 @@ impl Goal {
         match self.at {
             AtRate => runs.at_rate(),
             Saturated => runs.saturated(),
-            Updates => runs.updates(),
+            Updates => runs.measure("policy-update"),
+            Refusals => runs.measure("refusals"),
         }
     }
 

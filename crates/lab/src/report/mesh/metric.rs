@@ -27,6 +27,8 @@ pub(super) enum Metric {
     PodMilliCores,
     /// CPU of every process in thousandths of a core.
     AllMilliCores,
+    /// Refusals of a configuration a second.
+    RefusalRate,
     /// From the start of the gateway to its first answer, milliseconds.
     FirstAnswer,
     /// Resident memory of the gateway, bytes.
@@ -59,6 +61,7 @@ impl Metric {
             Self::CpuPod => sum("role_cpu_us_per_request"),
             Self::PodMilliCores => sum("role_cpu_milli"),
             Self::AllMilliCores => extra(&["role_cpu_milli", "all"]),
+            Self::RefusalRate => extra(&["refusals_per_second"]),
             Self::FirstAnswer => extra(&["first_answer_ms"]),
             Self::GatewayMemory => extra(&["role_rss_bytes", "gateway", "largest"]),
             Self::SidecarMemory => {
@@ -84,6 +87,7 @@ impl Metric {
             Self::CpuPod => "CPU of the gateway's pod a request",
             Self::PodMilliCores => "CPU of the gateway's pod",
             Self::AllMilliCores => "CPU of all processes",
+            Self::RefusalRate => "refusals a second",
             Self::FirstAnswer => "first answer after the start",
             Self::GatewayMemory => "memory of the gateway",
             Self::SidecarMemory => "memory of an Envoy",
@@ -93,7 +97,7 @@ impl Metric {
     /// A value with its unit.
     pub(super) fn show(self, value: f64) -> String {
         match self {
-            Self::Qps => format!("{}/s", format::compact(value)),
+            Self::Qps | Self::RefusalRate => format!("{}/s", format::compact(value)),
             Self::PodMilliCores | Self::AllMilliCores => {
                 format!("{} mCPU", format::significant(value))
             }
@@ -108,7 +112,7 @@ impl Metric {
     /// The title of an axis.
     pub(super) fn axis(self) -> String {
         let unit = match self {
-            Self::Qps => "",
+            Self::Qps | Self::RefusalRate => "",
             Self::PodMilliCores | Self::AllMilliCores => ", thousandths of a core",
             Self::FirstAnswer => ", ms",
             Self::GatewayMemory | Self::SidecarMemory => ", bytes",

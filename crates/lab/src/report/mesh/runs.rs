@@ -40,14 +40,14 @@ impl Condition {
         }
     }
 
-    /// Whether it times policy updates instead of requests.
-    pub(super) fn is_update(&self) -> bool {
+    /// Whether something else than requests is measured.
+    pub(super) fn is_special(&self) -> bool {
         self.rest.contains_key("measure")
     }
 
     /// A single hop from a single gateway under load.
     fn is_plain(&self) -> bool {
-        self.hops == 1 && self.gateways == 1 && !self.is_update()
+        self.hops == 1 && self.gateways == 1 && !self.is_special()
     }
 
     /// In words: `1500/s, 30 replicas`.
@@ -153,9 +153,10 @@ impl<'a> Runs<'a> {
         self.plain(|condition| condition.rate.is_none())
     }
 
-    /// Where policy updates are timed.
-    pub(super) fn updates(&self) -> Option<&Condition> {
-        self.conditions().find(|condition| condition.is_update())
+    /// Where this is measured instead of requests.
+    pub(super) fn measure(&self, what: &str) -> Option<&Condition> {
+        let mut conditions = self.conditions();
+        conditions.find(|condition| condition.rest.get("measure").is_some_and(|it| it == what))
     }
 
     fn plain(&self, wanted: impl Fn(&Condition) -> bool) -> Option<&Condition> {
