@@ -46,6 +46,8 @@ With two replicas, `corewire nf smf-pdu-session --listen 127.0.0.1:7101 --listen
     SmfPduSession(corewire_smf::PduSessionArgs),
     Amf(Box<corewire_core5g::AmfArgs>),
     Smf(corewire_core5g::SmfArgs),
+    Ausf(corewire_core5g::AusfArgs),
+    Nrf(corewire_core5g::NrfArgs),
     Udm(corewire_core5g::UdmArgs),
     Udsf(corewire_core5g::UdsfArgs),
     Upf(corewire_core5g::UpfArgs),
@@ -117,6 +119,8 @@ pub(crate) fn run(args: NfArgs) -> anyhow::Result<ExitCode> {
         Function::Amf(args) => args.run(),
         Function::Smf(args) => args.run(),
         Function::Upf(args) => args.run(),
+        Function::Ausf(args) => args.run(),
+        Function::Nrf(args) => args.run(),
         Function::Udm(args) => args.run(),
         Function::Udsf(args) => args.run(),
     }

@@ -4,7 +4,7 @@ use crate::catalog::Catalog;
 use crate::config::{Config, ControlTls, Faults, MAX_CONFIG_OCTETS, TlsFiles};
 use crate::hub::Hub;
 use crate::log::Log;
-use crate::registry::Registry;
+use crate::registry::{Instance, Refusal, Registry, RegistryAnswer};
 use crate::service::ControlService;
 use crate::store::{Kept, Store};
 use crate::watch::{FileWatch, LOOK_EVERY};
@@ -140,14 +140,51 @@ fn read_text(file: &Path) -> Result<String, StartFault> {
     Ok(text)
 }
 
-/// A running control plane. Dropping it ends it.
+/// A running control plane: a server of its own around a [`Plane`]. Dropping it ends it.
 #[derive(Debug)]
 pub struct Control {
     server: Option<Server>,
     addresses: Vec<Address>,
+    plane: Plane,
+}
+
+/// A control plane without a server: who has one hosts its [service](Plane::service). Dropping it
+/// ends it.
+#[derive(Debug)]
+pub struct Plane {
+    service: ControlService,
     handle: ReloadHandle,
+    /// As it was when it started.
+    config: Arc<Config>,
+    file: PathBuf,
     thread: Option<JoinHandle<()>>,
 }
+
+/// What a [`Plane`] is started with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PlaneOptions {
+    /// The configuration file; it is read again when it changes. `None`: the defaults, and any service
+    /// may be registered.
+    pub config: Option<PathBuf>,
+    /// The folder for what must outlive a restart; `None`: as the file says.
+    pub state: Option<PathBuf>,
+    /// Where lines about refusals and reloads go. Default: standard error.
+    pub log: Log,
+}
+
+impl Default for PlaneOptions {
+    fn default() -> Self {
+        Self {
+            config: None,
+            state: None,
+            log: Log::to_stderr(),
+        }
+    }
+}
+
+/// What is served without a configuration file.
+const NO_FILE: &str = "[registry]\nopen = true\n";
 
 /// Tells a control plane to read its file again.
 #[derive(Clone)]
@@ -170,20 +207,23 @@ impl fmt::Debug for ReloadHandle {
     }
 }
 
-impl Control {
-    /// Reads the configuration and the state of before, and serves.
+impl Plane {
+    /// Reads the configuration and the state of before, and begins to keep it.
     ///
     /// # Errors
-    /// When the file or the state cannot be used or an address cannot be listened at.
-    pub fn start(options: ControlOptions) -> Result<Self, StartFault> {
+    /// When the file or the state cannot be used.
+    pub fn start(options: PlaneOptions) -> Result<Self, StartFault> {
         // Watched before it is read: no change falls in between.
-        let watch = FileWatch::new(&options.config);
-        let text = read_text(&options.config)?;
-        let config = Arc::new(parse(&options.config, &text)?);
-        let listen = addresses(&options, &config)?;
-        let state = options.state.clone().or_else(|| {
+        let watch = options.config.as_deref().map(FileWatch::new);
+        let text = match &options.config {
+            Some(file) => read_text(file)?,
+            None => NO_FILE.to_owned(),
+        };
+        let file = options.config.unwrap_or_default();
+        let config = Arc::new(parse(&file, &text)?);
+        let state = options.state.or_else(|| {
             // Written relative to the file it stands in.
-            let folder = options.config.parent().unwrap_or_else(|| Path::new(""));
+            let folder = file.parent().unwrap_or_else(|| Path::new(""));
             config.state.as_ref().map(|state| folder.join(state))
         });
         let (store, kept) = match &state {
@@ -203,20 +243,16 @@ impl Control {
         registry.restore(now, kept.instances);
         let mut catalog = Catalog::new(kept.generation);
         catalog.set_config(now, Arc::clone(&config), &registry);
-        let file = options.config.display().to_string();
-        let hub = Arc::new(Hub::new(catalog, registry, file).map_err(StartFault::Io)?);
-        let service = Arc::new(ControlService {
+        let shown = file.display().to_string();
+        let hub = Arc::new(Hub::new(catalog, registry, shown).map_err(StartFault::Io)?);
+        let service = ControlService {
             hub: Arc::clone(&hub),
             log: options.log.clone(),
-        });
-        let mut server_options = ServerOptions::default();
-        server_options.loops = options.loops.max(1);
-        server_options.tls = server_tls(&options.config, &config)?;
-        let server = Server::start(&listen, service, server_options).map_err(StartFault::Io)?;
+        };
         let asked = Arc::new(AtomicBool::new(false));
         let mut thread = ControlThread {
             watch,
-            file: options.config,
+            file: file.clone(),
             serves_something: !text.trim().is_empty(),
             text: Some(text),
             hub: Arc::clone(&hub),
@@ -233,10 +269,94 @@ impl Control {
             .spawn(move || thread.run())
             .map_err(StartFault::Io)?;
         Ok(Self {
+            service,
+            handle: ReloadHandle { hub, asked },
+            config,
+            file,
+            thread: Some(thread),
+        })
+    }
+
+    /// Registry, status and xDS, to be hosted by a server.
+    #[must_use]
+    pub fn service(&self) -> ControlService {
+        self.service.clone()
+    }
+
+    /// The registry, for who is in the same process.
+    #[must_use]
+    pub fn registry(&self) -> RegistryHandle {
+        RegistryHandle(Arc::clone(&self.handle.hub))
+    }
+}
+
+impl Drop for Plane {
+    fn drop(&mut self) {
+        self.handle.hub.close();
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+/// A registry in this process.
+#[derive(Clone)]
+pub struct RegistryHandle(Arc<Hub>);
+
+impl RegistryHandle {
+    /// Registers an instance, or changes it; gives how long it stays without a heartbeat.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that there is no room.
+    pub fn register(&self, instance: Instance) -> Result<Duration, Refusal> {
+        let granted = self.0.register(instance)?;
+        Ok(Duration::from_millis(granted.ttl_ms))
+    }
+
+    /// Says that an instance is there.
+    ///
+    /// # Errors
+    /// When it is not registered (any more).
+    pub fn heartbeat(&self, id: &str) -> Result<(), Refusal> {
+        self.0.heartbeat(id)
+    }
+
+    /// Ends a registration.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn leave(&self, id: &str) -> Result<(), Refusal> {
+        self.0.leave(id)
+    }
+}
+
+impl fmt::Debug for RegistryHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RegistryHandle")
+    }
+}
+
+impl Control {
+    /// Reads the configuration and the state of before, and serves.
+    ///
+    /// # Errors
+    /// When the file or the state cannot be used or an address cannot be listened at.
+    pub fn start(options: ControlOptions) -> Result<Self, StartFault> {
+        let plane = Plane::start(PlaneOptions {
+            config: Some(options.config.clone()),
+            state: options.state.clone(),
+            log: options.log.clone(),
+        })?;
+        let listen = addresses(&options, &plane.config.listen)?;
+        let mut server_options = ServerOptions::default();
+        server_options.loops = options.loops.max(1);
+        server_options.tls = server_tls(&plane.file, &plane.config)?;
+        let service = Arc::new(plane.service());
+        let server = Server::start(&listen, service, server_options).map_err(StartFault::Io)?;
+        Ok(Self {
             addresses: server.addresses().to_vec(),
             server: Some(server),
-            handle: ReloadHandle { hub, asked },
-            thread: Some(thread),
+            plane,
         })
     }
 
@@ -249,7 +369,7 @@ impl Control {
     /// A way to tell it to read its file again, for signal handlers.
     #[must_use]
     pub fn reload_handle(&self) -> ReloadHandle {
-        self.handle.clone()
+        self.plane.handle.clone()
     }
 
     /// Tells xDS clients to connect again, finishes the calls in flight, and ends; what is left
@@ -258,30 +378,21 @@ impl Control {
     /// # Errors
     /// What the server ended with.
     pub fn drain(mut self, within: Duration) -> io::Result<()> {
-        self.handle.hub.close();
+        self.plane.handle.hub.close();
         let server = self.server.take();
-        let ended = server.map_or(Ok(()), |server| server.drain(within));
-        self.join();
-        ended
-    }
-
-    fn join(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            let _ended = thread.join();
-        }
+        server.map_or(Ok(()), |server| server.drain(within))
     }
 }
 
 impl Drop for Control {
     fn drop(&mut self) {
-        self.handle.hub.close();
+        self.plane.handle.hub.close();
         self.server = None;
-        self.join();
     }
 }
 
-fn addresses(options: &ControlOptions, config: &Config) -> Result<Vec<Address>, StartFault> {
-    let texts: Vec<&str> = match (&options.listen[..], &config.listen[..]) {
+fn addresses(options: &ControlOptions, of_file: &[String]) -> Result<Vec<Address>, StartFault> {
+    let texts: Vec<&str> = match (&options.listen[..], of_file) {
         ([], []) => vec![DEFAULT_LISTEN],
         ([], listen) | (listen, _) => listen.iter().map(String::as_str).collect(),
     };
@@ -320,7 +431,8 @@ fn server_tls(file: &Path, config: &Config) -> Result<Option<ServerTls>, StartFa
 struct ControlThread {
     hub: Arc<Hub>,
     file: PathBuf,
-    watch: FileWatch,
+    /// None where there is no file.
+    watch: Option<FileWatch>,
     /// The text that was last read, so that a touch is no reload; `None` when it could not be read.
     text: Option<String>,
     /// What is served comes from a file that was not empty.
@@ -343,7 +455,7 @@ impl ControlThread {
             let now = Instant::now();
             if now >= look {
                 look = now + LOOK_EVERY;
-                if self.watch.looks_changed() {
+                if self.watch.as_mut().is_some_and(FileWatch::looks_changed) {
                     self.reload(false);
                 }
             }
@@ -401,7 +513,7 @@ impl ControlThread {
 
     fn keep<C>(&self, changes: C)
     where
-        C: IntoIterator<Item = (Arc<str>, Option<Arc<crate::registry::Instance>>)>,
+        C: IntoIterator<Item = (Arc<str>, Option<Arc<Instance>>)>,
     {
         if let Some(store) = &self.store {
             store.keep(changes, self.hub.snapshot().generation);
@@ -426,7 +538,8 @@ impl ControlThread {
             let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
             fds.extend(
                 self.watch
-                    .as_fd()
+                    .as_ref()
+                    .and_then(FileWatch::as_fd)
                     .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)),
             );
             // An interrupted wait is one that was shorter.
@@ -434,10 +547,10 @@ impl ControlThread {
             fds.get(1).is_some_and(|file| !file.revents().is_empty())
         };
         self.hub.control_wake().clear();
-        if file && self.watch.happened() {
+        if file && self.watch.as_mut().is_some_and(FileWatch::happened) {
             self.reload(false);
         }
-        if self.asked.swap(false, Ordering::AcqRel) {
+        if self.asked.swap(false, Ordering::AcqRel) && self.watch.is_some() {
             self.reload(true);
         }
     }

@@ -49,8 +49,11 @@ mod watch;
 mod xds;
 
 pub use command::{ControlArgs, run};
-pub use control::{Control, ControlOptions, DEFAULT_LISTEN, ReloadHandle, StartFault, read_config};
+pub use control::{
+    Control, ControlOptions, DEFAULT_LISTEN, Plane, PlaneOptions, RegistryHandle, ReloadHandle,
+    StartFault, read_config,
+};
 pub use generated::control as status_messages;
 pub use generated::registry as registry_messages;
 pub use log::Log;
-pub use service::{DELTA_RESOURCES, STATUS, STREAM_RESOURCES};
+pub use service::{ControlService, DELTA_RESOURCES, STATUS, STREAM_RESOURCES};

@@ -33,9 +33,17 @@ const SEND_PATIENCE: Duration = Duration::from_secs(60);
 /// What one stream does before others have their turn.
 const TURN: usize = 32;
 
-pub(crate) struct ControlService {
+/// Registry, status and xDS streams as one service.
+#[derive(Clone)]
+pub struct ControlService {
     pub(crate) hub: Arc<Hub>,
     pub(crate) log: Log,
+}
+
+impl std::fmt::Debug for ControlService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ControlService")
+    }
 }
 
 impl Service for ControlService {

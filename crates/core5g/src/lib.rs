@@ -44,6 +44,8 @@ mod udsf;
 mod upf;
 
 pub use amf::AmfArgs;
+pub use ausf::AusfArgs;
+pub use nrf::NrfArgs;
 pub use program::CoreArgs;
 pub use smf::SmfArgs;
 pub use udm::UdmArgs;

@@ -30,7 +30,7 @@ impl Udm {
     }
 
     /// A vector for a UE that is named by SUPI or SUCI (TS 33.501, 6.1.3.2.0).
-    pub(super) fn vector(
+    pub(crate) fn vector(
         &self,
         identity: &str,
         asked: &AuthenticationInfoRequest,

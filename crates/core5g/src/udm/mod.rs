@@ -38,6 +38,21 @@ pub(crate) struct Udm {
     runtime: Option<Runtime>,
 }
 
+#[cfg(test)]
+impl Udm {
+    /// One with the subscribers of the example, which keeps nothing.
+    pub(crate) fn of_example() -> Self {
+        use crate::subscribers::SubscriberFile;
+        let file = SubscriberFile::parse(&SubscriberFile::example()).unwrap();
+        Self {
+            keys: file.home_network_keys(),
+            store: Store::open(file, None).unwrap(),
+            api_root: "http://udm".to_owned(),
+            runtime: None,
+        }
+    }
+}
+
 impl Udm {
     /// Its resources.
     fn router(self) -> Router<Self> {

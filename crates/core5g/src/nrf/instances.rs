@@ -1,0 +1,100 @@
+//! Nnrf_NFManagement, instances (TS 29.510, 5.2.2 and 6.1.3.2, 6.1.3.3).
+
+use super::Nrf;
+use super::book::Profile;
+use crate::sbi::patch::PatchItem;
+use crate::sbi::{Exchange, Problem, Reply, Router, media};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Instant;
+
+const INSTANCES: &str = "/nnrf-nfm/v1/nf-instances";
+const INSTANCE: &str = "/nnrf-nfm/v1/nf-instances/{nfInstanceID}";
+/// Links that one list gives.
+const MAX_LISTED: usize = 1000;
+
+impl Nrf {
+    pub(super) fn instance_resources(router: Router<Self>) -> Router<Self> {
+        router
+            .get(INSTANCES, Self::list_instances)
+            .put(INSTANCE, Self::register)
+            .get(INSTANCE, Self::instance)
+            .patch(INSTANCE, Self::update)
+            .delete(INSTANCE, Self::deregister)
+    }
+
+    async fn register(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let document: Value = exchange.json()?;
+        let id = exchange.param("nfInstanceID");
+        let (profile, is_new) = self.book().register(Instant::now(), id, document)?;
+        self.tell();
+        let body = answer_of(&profile);
+        let reply = if is_new {
+            Reply::created(exchange.path(), &body)
+        } else {
+            Reply::ok(&body)
+        };
+        Ok(tagged(reply, &profile))
+    }
+
+    async fn update(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let items: Vec<PatchItem> = exchange.json_of(media::JSON_PATCH)?;
+        let expected = exchange.headers().get_str("if-match");
+        let id = exchange.param("nfInstanceID");
+        let profile = self.book().patch(Instant::now(), id, &items, expected)?;
+        self.tell();
+        Ok(tagged(Reply::no_content(), &profile))
+    }
+
+    async fn deregister(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        self.book().remove(exchange.param("nfInstanceID"))?;
+        self.tell();
+        Ok(Reply::no_content())
+    }
+
+    async fn instance(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let profile = Arc::clone(self.book().find(exchange.param("nfInstanceID"))?);
+        Ok(tagged(Reply::ok(&profile.document), &profile))
+    }
+
+    async fn list_instances(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let query = exchange.query()?;
+        let wanted = query.one("nf-type");
+        let limit: usize = query.parsed("limit")?.unwrap_or(MAX_LISTED);
+        let book = self.book();
+        let found: Vec<&str> = book
+            .iter()
+            .filter(|profile| wanted.is_none_or(|wanted| profile.view.nf_type == wanted))
+            .map(|profile| profile.view.nf_instance_id.as_str())
+            .collect();
+        let links: Vec<Value> = found
+            .iter()
+            .take(limit.min(MAX_LISTED))
+            .map(|id| json!({"href": format!("{}{INSTANCES}/{id}", self.api_root)}))
+            .collect();
+        let document = json!({
+            "_links": {"self": {"href": format!("{}{INSTANCES}", self.api_root)}, "item": links},
+            "totalItemCount": found.len(),
+        });
+        let octets = serde_json::to_vec(&document).unwrap_or_default();
+        Ok(Reply::octets(200, media::HAL, octets))
+    }
+}
+
+/// What who registered is told: everything, or what is new to it if it can take that.
+fn answer_of(profile: &Profile) -> Value {
+    if !profile.view.nf_profile_changes_support_ind {
+        return profile.document.clone();
+    }
+    json!({
+        "nfInstanceId": profile.view.nf_instance_id,
+        "nfType": profile.view.nf_type,
+        "nfStatus": profile.view.nf_status,
+        "heartBeatTimer": profile.heartbeat(),
+        "nfProfileChangesInd": true,
+    })
+}
+
+fn tagged(reply: Reply, profile: &Profile) -> Reply {
+    reply.header("etag", &format!("\"{}\"", profile.tag))
+}

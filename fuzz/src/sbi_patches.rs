@@ -1,0 +1,7 @@
+//! A document and its changes.
+
+use corewire_core5g::sbi::fuzzing;
+
+pub(crate) fn run(data: &[u8]) {
+    fuzzing::patches(data);
+}
