@@ -3,15 +3,18 @@
 
 use crate::context::Context;
 use crate::inbox::Deadline;
-use crate::link::Patience;
+use crate::link::{Link, Patience};
 use crate::log::{self, say};
 use crate::message::Message;
 use crate::send;
-use corewire_rmr::{Action, Level, Reply, Report, Settings, TableOrigin, TableSource};
+use corewire_rmr::{
+    ALARM, Action, DropAlarm, Level, LossKind, Reply, Report, Settings, TableOrigin, TableSource,
+};
 use corewire_wire::rmr::message_type;
 use corewire_wire::rmr::table_message::{MAX_STATE_OCTETS, TableState, write_request};
 use std::io;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The thread looks at least as often whether it is to end.
@@ -49,6 +52,7 @@ struct Control<'a> {
     replies: u64,
     started: Instant,
     statistics_due: Instant,
+    drops: DropAlarm,
     detail: i32,
 }
 
@@ -75,6 +79,7 @@ impl<'a> Control<'a> {
             replies: 0,
             started: now,
             statistics_due: now + EARLY_STATISTICS,
+            drops: DropAlarm::default(),
             detail: 0,
         }
     }
@@ -82,6 +87,7 @@ impl<'a> Control<'a> {
     fn turn(&mut self) {
         self.detail = self.read_detail();
         self.act();
+        self.alarm();
         self.statistics();
         let now = Instant::now();
         let due = self
@@ -150,21 +156,32 @@ impl<'a> Control<'a> {
         let Some(link) = context.link_to(to) else {
             return false;
         };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let seconds = since.map_or(0, |since| since.as_secs());
         let mut text = Vec::new();
         // The name is that of the context which asks; the answer comes to the control port.
-        write_request(&self.routed.name(), seconds, &mut text);
-        let Some(mut message) = context.allocate(Some(text.len()), None) else {
-            return false;
+        write_request(&self.routed.name(), unix_time().as_secs(), &mut text);
+        tell(context, &link, message_type::TABLE_REQUEST, 0, &text)
+    }
+
+    /// Tells the alarm manager when messages begin to be dropped since the program does not receive
+    /// them, and when that is over.
+    fn alarm(&mut self) {
+        let dropped = self.routed.inbox().counters().lost(LossKind::QueueFull);
+        let Some(alarm) = self.drops.look(Instant::now(), dropped.get()) else {
+            return;
         };
-        // SAFETY: just allocated.
-        let inside = unsafe { message.as_mut() };
-        fill(inside, message_type::TABLE_REQUEST, 0, &text);
-        let sent = send::direct(context, inside, &link, PATIENCE).is_ok();
-        // SAFETY: ours, and not used again.
-        unsafe { crate::pool::free(message) };
-        sent
+        let program = std::env::current_exe().unwrap_or_default();
+        let program = program.file_name().unwrap_or_default().to_string_lossy();
+        let text = alarm.text(&program, unix_time().as_millis());
+        let manager = &self.settings.alarm_manager;
+        let context = self.context.unwrap_or(self.routed);
+        let told = context
+            .link_to(manager)
+            .is_some_and(|link| tell(context, &link, ALARM, -1, text.as_bytes()));
+        if told {
+            say!(Info, "{manager} is told: {text}");
+        } else {
+            say!(Warning, "{manager} cannot be told: {text}");
+        }
     }
 
     /// Tells whoever sent the last message what became of the table.
@@ -232,8 +249,7 @@ impl<'a> Control<'a> {
         if self.detail < 0 {
             return;
         }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let seconds = since.map_or(0, |since| since.as_secs());
+        let seconds = unix_time().as_secs();
         let source = self.routed.name();
         for link in self.routed.all_links() {
             let counts = &*link.counts;
@@ -252,6 +268,25 @@ impl<'a> Control<'a> {
             );
         }
     }
+}
+
+/// Sends a text to a peer; whether it was accepted.
+fn tell(context: &Context, link: &Arc<Link>, message_type: i32, sub_id: i32, text: &[u8]) -> bool {
+    let Some(mut message) = context.allocate(Some(text.len()), None) else {
+        return false;
+    };
+    // SAFETY: just allocated.
+    let inside = unsafe { message.as_mut() };
+    fill(inside, message_type, sub_id, text);
+    let sent = send::direct(context, inside, link, PATIENCE).is_ok();
+    // SAFETY: ours, and not used again.
+    unsafe { crate::pool::free(message) };
+    sent
+}
+
+fn unix_time() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default()
 }
 
 fn fill(message: &mut Message, message_type: i32, sub_id: i32, text: &[u8]) {

@@ -166,7 +166,8 @@ fn restore_source(message: &mut Message, source: &[u8], address: &[u8]) {
 
 /// Marks a message as one that a caller waits for, or as none.
 pub(crate) fn set_call(message: &mut Message, call_id: u8, waits: bool) -> bool {
-    let flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
+    let flags =
+        <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, corewire_wire::rmr::flags::read);
     let call = corewire_wire::rmr::flags::CALL;
     let header = if waits || call_id != 0 {
         message.header_mut()
@@ -182,7 +183,8 @@ pub(crate) fn set_call(message: &mut Message, call_id: u8, waits: bool) -> bool 
 
 /// Clears only the mark that a caller waits: a reply keeps the caller's number.
 pub(crate) fn clear_call_mark(message: &mut Message) {
-    let flags = <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, i32::from_ne_bytes);
+    let flags =
+        <[u8; 4]>::try_from(message.field::<4>(FLAGS)).map_or(0, corewire_wire::rmr::flags::read);
     if let Some(mut header) = message.header_mut() {
         header.set_flags(flags & !corewire_wire::rmr::flags::CALL);
     }

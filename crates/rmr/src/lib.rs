@@ -45,6 +45,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod counters;
 mod endpoints;
 mod identity;
@@ -57,6 +58,7 @@ mod slots;
 mod source;
 mod table;
 
+pub use alarm::{ALARM, Alarm, DropAlarm, QUIET};
 pub use counters::{
     ArrivalCounters, Counter, DropKind, EndpointCounters, LossKind, RouterCounters,
 };

@@ -1,7 +1,7 @@
 //! What the environment says, typed: all variables of the C library, and our own.
 
 use corewire_wire::rmr::si95::DEFAULT_MAX_MESSAGE;
-use corewire_wire::rmr::{CONTROL_PORT, table::MAX_NAME_OCTETS};
+use corewire_wire::rmr::{CONTROL_PORT, DATA_PORT, table::MAX_NAME_OCTETS};
 use std::fmt;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub struct Settings {
     /// `RMR_ASYNC_CONN`: connect without waiting; NNG only.
     pub async_connect: bool,
     /// `ALARM_MGR_SERVICE_NAME` and `ALARM_MGR_SERVICE_PORT`: who is told of alarms.
-    pub alarm_manager: Option<String>,
+    pub alarm_manager: String,
     /// `COREWIRE_RMR_TRANSPORT`: how messages are carried.
     pub transport: Transport,
     /// `COREWIRE_RMR_MAX_MESSAGE`: octets of the longest message that is received.
@@ -52,6 +52,9 @@ pub struct Settings {
 
 /// [`Settings::max_partial`] where nothing is said.
 pub const DEFAULT_MAX_PARTIAL: usize = 256 << 20;
+
+/// Who is told of alarms where nothing is said.
+const ALARM_MANAGER: &str = "service-ricplt-alarmmanager-rmr";
 
 /// Where tables come from after the seed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +128,7 @@ impl Default for Settings {
             readable_log: true,
             warnings: false,
             async_connect: true,
-            alarm_manager: None,
+            alarm_manager: format!("{ALARM_MANAGER}:{DATA_PORT}"),
             transport: Transport::Si95,
             max_message: DEFAULT_MAX_MESSAGE,
             max_partial: DEFAULT_MAX_PARTIAL,
@@ -313,10 +316,10 @@ impl<F: Fn(&str) -> Option<String>> Reader<F> {
         }
     }
 
-    fn alarm_manager(&mut self) -> Option<String> {
+    fn alarm_manager(&mut self) -> String {
         let name = self.text("ALARM_MGR_SERVICE_NAME");
-        let port = self.port("ALARM_MGR_SERVICE_PORT");
-        Some(format!("{}:{}", name?, port?))
+        let port = self.port("ALARM_MGR_SERVICE_PORT").unwrap_or(DATA_PORT);
+        format!("{}:{port}", name.as_deref().unwrap_or(ALARM_MANAGER))
     }
 
     fn transport(&mut self) -> Transport {
@@ -438,7 +441,7 @@ mod tests {
         assert!(settings.name_only && !settings.readable_log);
         assert_eq!(settings.bind, Bind::Address("[fd00::1]".to_owned()));
         assert_eq!(settings.request_period, Duration::from_secs(30));
-        assert_eq!(settings.alarm_manager.as_deref(), Some("alarms:4560"));
+        assert_eq!(settings.alarm_manager, "alarms:4560");
         assert_eq!(settings.transport, Transport::Native);
         let (settings, _) = read(&[
             ("RMR_BIND_IF", "eth0"),

@@ -1,5 +1,6 @@
 /* What must go on when something else is in the way: unread messages, forks, no descriptors. */
 #include <fcntl.h>
+#include <rmr/RIC_message_types.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -74,6 +75,19 @@ static void calls_beside_unread_messages(void) {
         unread++;
     }
     CHECK(unread + (int)counts.drop == 3 * FLOOD);
+    rmr_free_msg(message);
+}
+
+/* Whoever watches alarms is told of the drops, once. */
+static void an_alarm(void *alarms) {
+    rmr_mbuf_t *message = rmr_torcv_msg(alarms, NULL, SOON);
+    CHECK(message != NULL && message->state == RMR_OK);
+    CHECK(message->mtype == RIC_ALARM && message->sub_id == -1);
+    char text[2048];
+    snprintf(text, sizeof text, "%.*s", message->len, (char *)message->payload);
+    CHECK(strstr(text, "\"applicationId\": \"program\"") != NULL);
+    CHECK(strstr(text, "\"AlarmAction\": \"RAISE\"") != NULL);
+    CHECK(rmr_torcv_msg(alarms, message, 600)->state == RMR_ERR_TIMEOUT);
     rmr_free_msg(message);
 }
 
@@ -161,6 +175,12 @@ int main(int count, char **arguments) {
     snprintf(table, sizeof(table), "newrt|start\nmse|20|-1|%s\nmse|50|-1|%s\nnewrt|end|2\n",
              server_name, name);
     set_routes(arguments[1], table);
+    /* The alarm manager is one that the caller does not route to. */
+    void *alarms = open_context(NULL);
+    char alarms_name[RMR_MAX_SRC];
+    name_of(alarms, alarms_name);
+    setenv("ALARM_MGR_SERVICE_NAME", "127.0.0.1", 1);
+    setenv("ALARM_MGR_SERVICE_PORT", strrchr(alarms_name, ':') + 1, 1);
     caller_context = open_context(port);
     pthread_t answerer;
     CHECK(pthread_create(&answerer, NULL, answering, server) == 0);
@@ -175,6 +195,7 @@ int main(int count, char **arguments) {
         CHECK(pthread_join(threads[i], NULL) == 0);
     }
     calls_beside_unread_messages();
+    an_alarm(alarms);
     /* The same when a thread of the library's receives. */
     CHECK(rmr_get_rcvfd(caller_context) >= 0);
     CHECK(rmr_reset_rx_debug_count(caller_context) == 0);
@@ -186,6 +207,7 @@ int main(int count, char **arguments) {
     rmr_free_msg(message);
     CHECK(pthread_join(answerer, NULL) == 0);
     accepting_goes_on(server, sink);
+    rmr_close(alarms);
     rmr_close(caller_context);
     rmr_close(server);
     rmr_close(sink);

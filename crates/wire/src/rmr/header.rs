@@ -19,6 +19,18 @@ pub mod flags {
     pub const SUB_ID: i32 = 2;
     /// A blocking call made this message: its call identifier is for the way back.
     pub const CALL: i32 = 4;
+
+    /// Flags as they stand in a header. Those of a sender with the other order of octets are told by
+    /// there being none that is known in ours.
+    #[must_use]
+    pub const fn read(octets: [u8; 4]) -> i32 {
+        let ours = i32::from_ne_bytes(octets);
+        if ours & (TRACE | SUB_ID | CALL) == 0 {
+            ours.swap_bytes()
+        } else {
+            ours
+        }
+    }
 }
 
 // Where each field begins.
@@ -118,7 +130,7 @@ impl<'a> Header<'a> {
     /// The [`flags`].
     #[must_use]
     pub fn flags(&self) -> i32 {
-        i32::from_ne_bytes(array(self.octets, FLAGS))
+        flags::read(array(self.octets, FLAGS))
     }
 
     /// The transaction's identifier; any octets.
