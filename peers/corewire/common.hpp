@@ -1,8 +1,12 @@
 // What the Corewire clients share: their operations, their settings, and how errors are told.
 #pragma once
 
+#include <chrono>
 #include <corewire.hpp>
+#include <cstdlib>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "corewire/messages.hpp"
 #include "harness/adapter.hpp"
@@ -14,6 +18,21 @@ struct Operations {
     corewire::Operation allocate{kAllocate};
     corewire::Operation deallocate{kDeallocate};
 };
+
+/// How the ends wait, by COREWIRE_PEERS_WAITING: empty for the library's default.
+enum class Waiting { by_default, sleeping, polling };
+
+inline Waiting waiting() {
+    const char* said = std::getenv("COREWIRE_PEERS_WAITING");
+    const std::string_view word = said == nullptr ? "" : said;
+    if (word.empty()) return Waiting::by_default;
+    if (word == "sleep") return Waiting::sleeping;
+    if (word == "poll") return Waiting::polling;
+    throw std::runtime_error("COREWIRE_PEERS_WAITING is neither sleep nor poll");
+}
+
+/// Longer than any wait of a measurement: who polls does not sleep.
+inline constexpr std::chrono::seconds kPolling{1};
 
 inline corewire::ChannelOptions channel_options(const Endpoint& server) {
     corewire::ChannelOptions options;
@@ -27,6 +46,8 @@ inline corewire::ChannelOptions channel_options(const Endpoint& server) {
         options.tls = corewire::ClientTls{.files = std::move(files)};
     }
     options.call_timeout = std::chrono::seconds(kCallTimeoutSeconds);
+    if (waiting() == Waiting::polling) options.busy_poll = kPolling;
+    if (waiting() == Waiting::sleeping) options.patience = std::chrono::microseconds(0);
     return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <corewire.hpp>
 
+#include "corewire/common.hpp"
 #include "corewire/messages.hpp"
 
 namespace peers::corewire_adapters {
@@ -77,6 +78,8 @@ corewire::ServerOptions options(const Tls& tls) {
     }
     // The server has one core.
     options.loops = 1;
+    if (waiting() == Waiting::polling) options.busy_poll = kPolling;
+    if (waiting() == Waiting::sleeping) options.patience = std::chrono::microseconds(0);
     return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "floor/adapters.hpp"
 #include "harness/arguments.hpp"
 #include "harness/json.hpp"
 #include "tcp/adapters.hpp"
@@ -10,6 +11,9 @@
 #endif
 #ifdef PEERS_WITH_GRPC
 #include "grpc/adapters.hpp"
+#endif
+#ifdef PEERS_WITH_NNG
+#include "nng/adapters.hpp"
 #endif
 #ifdef PEERS_WITH_THRIFT
 #include "thrift/adapters.hpp"
@@ -22,6 +26,8 @@ namespace {
 constexpr std::string_view kGrpc =
     "libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc";
 constexpr std::string_view kThrift = "libthrift-dev thrift-compiler libevent-dev libboost-dev";
+constexpr std::string_view kNng = "libnng-dev";
+constexpr std::string_view kNoTls = "the floor is bare";
 constexpr std::string_view kCorewire = "libcorewire (crates/capi)";
 
 // A function that makes the implementation, or nothing when the library was absent.
@@ -34,6 +40,11 @@ constexpr std::string_view kCorewire = "libcorewire (crates/capi)";
 #define THRIFT_ADAPTER(function) function()
 #else
 #define THRIFT_ADAPTER(function) std::nullopt
+#endif
+#ifdef PEERS_WITH_NNG
+#define NNG_ADAPTER(function) function()
+#else
+#define NNG_ADAPTER(function) std::nullopt
 #endif
 #ifdef PEERS_WITH_COREWIRE
 #define COREWIRE_ADAPTER(function) function()
@@ -69,6 +80,8 @@ std::vector<Adapter> make_catalog() {
          "TEvhttpServer and TEvhttpClientChannel: binary protocol over HTTP, promise and future",
          true, false, THRIFT_ADAPTER(make_thrift_as),
          "Thrift's TEvhttpClientChannel makes its own connections, in clear text"},
+        {"NNG", "NNG", kNng, "REQ/REP over TCP, contexts and callbacks in the server", true, false,
+         NNG_ADAPTER(make_nng), "the adapter was written without"},
         {"CW-S", "Corewire", kCorewire, "Blocking native call", true, true,
          COREWIRE_ADAPTER(make_cw_s)},
         {"CW-AS", "Corewire", kCorewire, "Asynchronous native call", true, true,
@@ -82,6 +95,20 @@ std::vector<Adapter> make_catalog() {
          COREWIRE_ADAPTER(make_cw_rest)},
         {"CW-GRPC", "Corewire", kCorewire, "gRPC over Corewire's HTTP/2", true, true,
          COREWIRE_ADAPTER(make_cw_grpc)},
+        {"FLOOR-TCP", "floor", "nothing", "Bare sockets: a thread a connection, blocking calls",
+         true, false, make_floor_tcp(), kNoTls},
+        {"FLOOR-EPOLL", "floor", "nothing",
+         "Bare sockets: one server thread with epoll, blocking clients", true, false,
+         make_floor_epoll(), kNoTls},
+        {"FLOOR-SPIN", "floor", "nothing", "Bare sockets: both sides ask without sleeping", true,
+         false, make_floor_spin(), kNoTls},
+        {"FLOOR-PIPE-64", "floor", "nothing",
+         "Bare sockets: 64 requests outstanding on a connection; its latencies mean nothing", true,
+         false, make_floor_pipe_64(), kNoTls},
+        {"FLOOR-SHM-SPIN", "floor", "nothing", "Bare shared memory: both sides spin", true, false,
+         make_floor_shm_spin(), kNoTls},
+        {"FLOOR-SHM-FUTEX", "floor", "nothing", "Bare shared memory: both sides sleep on a futex",
+         true, false, make_floor_shm_futex(), kNoTls},
     };
 }
 

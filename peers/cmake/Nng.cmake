@@ -1,0 +1,13 @@
+# NNG's request/reply protocol: the adapter NNG.
+find_path(NNG_REQREP_INCLUDE_DIR nng/protocol/reqrep0/req.h)
+find_library(NNG_LIBRARY nng)
+if(NOT NNG_REQREP_INCLUDE_DIR OR NOT NNG_LIBRARY)
+  message(STATUS "NNG was not found: the adapter NNG is not built. It needs libnng-dev.")
+  return()
+endif()
+add_library(peers-nng OBJECT nng/adapters.cpp)
+target_include_directories(peers-nng SYSTEM PRIVATE ${NNG_REQREP_INCLUDE_DIR})
+target_link_libraries(peers-nng PRIVATE peers-flags)
+target_compile_definitions(peers-harness PRIVATE PEERS_WITH_NNG)
+target_link_libraries(peers-all INTERFACE ${NNG_LIBRARY} $<TARGET_OBJECTS:peers-nng>)
+list(APPEND PEERS_ADAPTERS NNG)
