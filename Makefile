@@ -38,7 +38,7 @@ help: ## Explain the commands (this text)
 	@echo "All commands:"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "Settings: SCENARIO=guti|mesh|rmr, PROFILE=smoke|quick|full, OUT=DIR and RMR_LIB=FILE (a library"
+	@echo "Settings: SCENARIO=guti|mesh|rmr, PROFILE=smoke|quick|full (guti: cells too), OUT=DIR and RMR_LIB=FILE (a library"
 	@echo "to measure beside ours) for run and smoke, FUZZ_SECONDS=$(FUZZ_SECONDS) for fuzz,"
 	@echo "CARGO_TARGET_DIR as for cargo. The program itself explains more: $(COREWIRE) lab --help"
 

@@ -80,7 +80,9 @@ template <bool Sleeps>
 class MemoryServer final : public Server {
   public:
     MemoryServer(const Endpoint& listen, Allocator& allocator)
-        : allocator_(allocator), listener_(listen_on(listen)), acceptor_([this] { accept_all(); }) {}
+        : allocator_(allocator),
+          listener_(listen_on(listen)),
+          acceptor_([this] { accept_all(); }) {}
 
     ~MemoryServer() override {
         stop_ = true;

@@ -62,7 +62,9 @@ struct Connection {
 class ThreadServer final : public Server {
   public:
     ThreadServer(const Endpoint& listen, Allocator& allocator)
-        : allocator_(allocator), listener_(listen_on(listen)), acceptor_([this] { accept_all(); }) {}
+        : allocator_(allocator),
+          listener_(listen_on(listen)),
+          acceptor_([this] { accept_all(); }) {}
 
     ~ThreadServer() override {
         listener_.shut_down();

@@ -1,6 +1,8 @@
-// NNG: REQ/REP over TCP. The server answers in the callbacks of contexts, as NNG's manual has it for
-// many requests at a time; a client is a socket that sends and waits. A message is a C struct and the
-// payload: NNG brings no encoding, so this is its least.
+// NNG: REQ/REP over TCP. The server answers in the callbacks of contexts, as NNG's manual has it
+// for many requests at a time; a client is a socket that sends and waits. A message is a C struct
+// and the payload: NNG brings no encoding, so this is its least.
+#include "nng/adapters.hpp"
+
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
@@ -10,8 +12,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-
-#include "nng/adapters.hpp"
 
 namespace peers {
 
@@ -41,7 +41,8 @@ bool read_head(nng_msg* message, Head& head) {
 class Context {
   public:
     Context(nng_socket socket, Allocator& allocator) : allocator_(allocator) {
-        check(nng_aio_alloc(&aio_, [](void* self) { static_cast<Context*>(self)->turn(); }, this),
+        check(nng_aio_alloc(
+                  &aio_, [](void* self) { static_cast<Context*>(self)->turn(); }, this),
               "nng_aio_alloc");
         check(nng_ctx_open(&context_, socket), "nng_ctx_open");
         nng_ctx_recv(context_, aio_);
@@ -198,15 +199,14 @@ class NngConnector final : public Connector {
 }  // namespace
 
 Implementation make_nng() {
-    return {[](const Endpoint& listen, Allocator& allocator) {
-                return std::make_unique<NngServer>(listen, allocator);
-            },
-            [](const Endpoint& server, Connections) {
-                return std::make_unique<NngConnector>(server);
-            },
-            [] {
-                return Versions{{"nng", nng_version()}};
-            }};
+    return {
+        [](const Endpoint& listen, Allocator& allocator) {
+            return std::make_unique<NngServer>(listen, allocator);
+        },
+        [](const Endpoint& server, Connections) { return std::make_unique<NngConnector>(server); },
+        [] {
+            return Versions{{"nng", nng_version()}};
+        }};
 }
 
 }  // namespace peers

@@ -57,6 +57,9 @@ pub(crate) enum ScenarioArgs {
     /// 5G Mobile Network Applications"
     #[command(after_help = GUTI_EXAMPLES)]
     Guti(Box<GutiArgs>),
+    /// What bare sockets and bare shared memory can do, beside ours and the fastest of the others: the
+    /// floor under the GUTI evaluation, a part of its report
+    Floor(FloorArgs),
     /// The inline mesh beside the sidecar it replaces: one SMF gateway, many SMF-PDU-Session
     /// replicas, and every path between them
     #[command(after_help = mesh::EXAMPLES)]
@@ -84,6 +87,10 @@ Examples:
         two rates, and as fast as it goes
   corewire lab run guti --adapter CW-S,GRPC-S --tls off,mutual --clients 1 --payload 0,10k
         what mutual TLS costs each of them
+  corewire lab run guti --profile cells --out out/cells
+        every cell of the thesis's tables 5.5 to 5.7, in 100 minutes; if it stops, --resume
+  corewire lab run floor
+        what bare sockets could do at best, beside ours
   corewire lab run guti --profile full --out out/thesis
         the thesis's own matrix: about a day; if it stops, go on with
   corewire lab run guti --resume out/thesis";
@@ -126,7 +133,8 @@ pub(crate) struct GutiArgs {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
     /// Adapters, as `corewire lab list` shows them, with commas or repeated; NAME+malloc runs NAME with raised malloc
-    /// thresholds [default: all that are built]
+    /// thresholds, CW-S+poll without ever sleeping, CW-S+sleep sleeping at once, NAME+shared with one
+    /// connection for all clients [default: all that are built]
     #[arg(
         long,
         value_name = "NAME",
@@ -176,6 +184,46 @@ pub(crate) struct GutiArgs {
     pub(crate) peers: PeersArgs,
 }
 
+/// Of `lab run floor`: the same programs as guti's, with a choice of their own.
+#[derive(Debug, Args)]
+pub(crate) struct FloorArgs {
+    /// Repetitions of each cell, the subjects taking turns
+    #[arg(long, visible_alias = "repetitions", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+    /// Where the results go [default: out/guti-<time>]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Core of the server process; the client gets the others [default: the last]
+    #[arg(long, value_name = "CPU")]
+    pub(crate) server_cpu: Option<usize>,
+    #[command(flatten)]
+    pub(crate) peers: PeersArgs,
+}
+
+impl From<FloorArgs> for GutiArgs {
+    fn from(args: FloorArgs) -> Self {
+        Self {
+            common: CommonArgs {
+                profile: Profile::Floor,
+                repeat: Some(args.repeat),
+                out: args.out,
+                resume: None,
+                patience: 15,
+                server_cpu: args.server_cpu,
+            },
+            adapter: Vec::new(),
+            clients: Vec::new(),
+            payload: Vec::new(),
+            mode: Vec::new(),
+            rate: Vec::new(),
+            connections: Sharing::Own,
+            tls: vec![Tls::Off],
+            listen: "127.0.0.1:0".to_owned(),
+            peers: args.peers,
+        }
+    }
+}
+
 /// How much to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -186,6 +234,11 @@ pub(crate) enum Profile {
     Quick,
     /// Hours to a day: the whole matrix of the paper that the scenario re-makes
     Full,
+    /// guti only: every cell of tables 5.5 to 5.7, at most 100 minutes
+    Cells,
+    /// guti only, what `lab run floor` takes: bare sockets and memory beside ours
+    #[value(hide = true)]
+    Floor,
 }
 
 /// [`Mode`] on the command line.

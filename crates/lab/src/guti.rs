@@ -89,6 +89,12 @@ impl Guti {
         let peers = Peers::find(args.peers.peers_dir.as_deref())?;
         let cpus = CpuPlan::choose(request.server_cpu)?;
         let catalog = Catalog::ask(&peers, &cpus.client)?;
+        let spec = Spec::of(request.profile);
+        let named = !request.adapters.is_empty();
+        if !named {
+            let own = spec.adapters.iter();
+            request.adapters = own.map(|name| (*name).to_owned()).collect();
+        }
         let subjects = catalog.subjects(&request.adapters, &args.tls, request.connections)?;
         let holes: Vec<String> = subjects
             .iter()
@@ -97,13 +103,8 @@ impl Guti {
         if holes.len() == subjects.len() {
             bail!("nothing can be run: {}", holes.join("; "));
         }
-        let named = !request.adapters.is_empty();
         // By name from now on: a resumed session must have the same subjects.
-        request.adapters = subjects
-            .iter()
-            .map(|subject| subject.name.clone())
-            .collect();
-        let spec = Spec::of(request.profile);
+        request.adapters = subjects.iter().map(Subject::asked).collect();
         Ok(Self {
             bench: Bench {
                 peers,
@@ -182,10 +183,10 @@ impl Scenario for Guti {
     }
 
     fn run(&mut self, step: &Step, stop: &Stop) -> Outcome {
-        let subject = self
-            .subjects
-            .iter()
-            .find(|subject| subject.name == step.cell.subject);
+        let subject = self.subjects.iter().find(|subject| {
+            subject.name == step.cell.subject
+                && subject.connections(step.cell.clients) == step.cell.connections
+        });
         let Some(subject) = subject else {
             unreachable!("a plan is made of the subjects");
         };

@@ -66,6 +66,7 @@ pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
         LabCommand::Run(run) => match run.scenario {
             ScenarioArgs::Core(args) => run::core5g(&args),
             ScenarioArgs::Guti(args) => run::guti(&args),
+            ScenarioArgs::Floor(args) => run::guti(&args.into()),
             ScenarioArgs::Mesh(args) => run::mesh(&args),
             ScenarioArgs::Rmr(args) => run::rmr(&args),
         },

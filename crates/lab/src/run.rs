@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::bail;
 
-use crate::args::{CommonArgs, GutiArgs};
+use crate::args::{CommonArgs, GutiArgs, Profile};
 use crate::clock::{compact, span};
 use crate::core5g::{Core5g, Core5gArgs};
 use crate::guti::Guti;
@@ -34,6 +34,7 @@ pub(crate) fn guti(args: &GutiArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs the mesh experiment.
 pub(crate) fn mesh(args: &MeshArgs) -> anyhow::Result<ExitCode> {
+    refuse_profiles_of_guti(&args.common)?;
     let before = earlier(&args.common)?;
     let mut scenario = match &args.common.resume {
         Some(dir) => Mesh::resumed(&before, dir, args)?,
@@ -57,6 +58,7 @@ pub(crate) fn core5g(args: &Core5gArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs the RMR scenario.
 pub(crate) fn rmr(args: &RmrArgs) -> anyhow::Result<ExitCode> {
+    refuse_profiles_of_guti(&args.common)?;
     let before = earlier(&args.common)?;
     let mut scenario = match &args.common.resume {
         Some(dir) => Rmr::resumed(&before, dir, args)?,
@@ -66,6 +68,13 @@ pub(crate) fn rmr(args: &RmrArgs) -> anyhow::Result<ExitCode> {
         eprintln!("note: {caveat}");
     }
     scenario_run(&mut scenario, &args.common, &before)
+}
+
+fn refuse_profiles_of_guti(common: &CommonArgs) -> anyhow::Result<()> {
+    if matches!(common.profile, Profile::Cells | Profile::Floor) {
+        bail!("this profile is one of `lab run guti`; there are smoke, quick and full");
+    }
+    Ok(())
 }
 
 /// What the directory to resume holds.

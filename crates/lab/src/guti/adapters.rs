@@ -40,6 +40,19 @@ const KNOWN: [(&str, &str); 15] = [
 /// After a name: the same adapter with raised malloc thresholds.
 const MALLOC: &str = "+malloc";
 
+/// After the name of one of Corewire's adapters: both ends poll without sleeping, or sleep at once
+/// instead of asking for a moment first.
+const WAITING: [(&str, &str); 2] = [("+poll", "poll"), ("+sleep", "sleep")];
+
+/// Tells the programs under test how Corewire's ends wait.
+const WAITING_VARIABLE: &str = "COREWIRE_PEERS_WAITING";
+
+/// After a name: all clients use one connection.
+const SHARED: &str = "+shared";
+
+/// What bare sockets and bare memory can do: adapters that only `lab run floor` runs unasked.
+const FLOOR: &str = "floor";
+
 /// glibc gives big blocks back to the kernel at once and then pays a page fault for each page of
 /// the next one. These keep them. 32 MiB is the largest mmap threshold that glibc accepts.
 const MALLOC_ENVIRONMENT: [(&str, u64); 3] = [
@@ -179,19 +192,16 @@ impl Catalog {
     ) -> anyhow::Result<Vec<Subject>> {
         let kinds = if kinds.is_empty() { &[Tls::Off] } else { kinds };
         if names.is_empty() {
-            let every = self.adapters.iter();
+            let every = self.adapters.iter().filter(|a| a.framework != FLOOR);
             return Ok(every
                 .flat_map(|adapter| kinds.iter().map(move |kind| (adapter, *kind)))
-                .map(|(adapter, kind)| Subject::of(adapter, kind, false, sharing))
+                .map(|(adapter, kind)| Subject::of(adapter, kind, Variant::plain(sharing)))
                 .collect());
         }
         let mut subjects: Vec<Subject> = Vec::new();
         for name in names {
             let upper = name.trim().to_ascii_uppercase();
-            let (plain, malloc) = match upper.strip_suffix(&MALLOC.to_ascii_uppercase()) {
-                Some(plain) => (plain, true),
-                None => (upper.as_str(), false),
-            };
+            let (plain, variant) = Variant::behind(&upper, sharing);
             let (plain, named) = [Tls::Server, Tls::Mutual]
                 .into_iter()
                 .find_map(|kind| {
@@ -203,15 +213,17 @@ impl Catalog {
                 let known: Vec<&str> = self.adapters.iter().map(|a| a.name.as_str()).collect();
                 bail!(
                     "there is no adapter {name:?}; there are {}; each also with {}, {} or {MALLOC} \
-                     behind it",
+                     behind it, Corewire's with {}, and with {SHARED} where clients can share a \
+                     connection",
                     known.join(", "),
                     suffix(Tls::Server),
-                    suffix(Tls::Mutual)
+                    suffix(Tls::Mutual),
+                    WAITING.map(|(suffix, _)| suffix).join(" or "),
                 );
             };
             let kinds = named.as_ref().map_or(kinds, std::slice::from_ref);
             for kind in kinds {
-                let subject = Subject::of(adapter, *kind, malloc, sharing);
+                let subject = Subject::of(adapter, *kind, variant);
                 if !subjects.contains(&subject) {
                     subjects.push(subject);
                 }
@@ -230,6 +242,56 @@ pub(crate) const fn suffix(kind: Tls) -> &'static str {
     }
 }
 
+/// What is asked for with an adapter, besides TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Variant {
+    malloc: bool,
+    /// Suffix and word.
+    waiting: Option<(&'static str, &'static str)>,
+    sharing: Sharing,
+    /// Its own name says that it shares.
+    named_shared: bool,
+}
+
+impl Variant {
+    const fn plain(sharing: Sharing) -> Self {
+        Self {
+            malloc: false,
+            waiting: None,
+            sharing,
+            named_shared: false,
+        }
+    }
+
+    /// What stands behind a name in capitals, and the name without.
+    fn behind(name: &str, sharing: Sharing) -> (&str, Self) {
+        let mut variant = Self::plain(sharing);
+        let mut plain = name;
+        loop {
+            if let Some(rest) = strip(plain, SHARED) {
+                variant.sharing = Sharing::Shared;
+                variant.named_shared = true;
+                plain = rest;
+            } else if let Some(rest) = strip(plain, MALLOC) {
+                variant.malloc = true;
+                plain = rest;
+            } else if let Some((rest, way)) = WAITING
+                .into_iter()
+                .find_map(|way| Some((strip(plain, way.0)?, way)))
+            {
+                variant.waiting = Some(way);
+                plain = rest;
+            } else {
+                return (plain, variant);
+            }
+        }
+    }
+}
+
+fn strip<'a>(name: &'a str, suffix: &str) -> Option<&'a str> {
+    name.strip_suffix(&suffix.to_ascii_uppercase())
+}
+
 /// An adapter as it stands in a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Subject {
@@ -240,18 +302,60 @@ pub(super) struct Subject {
     /// Why it cannot run, and what to do about it.
     pub(super) hole: Option<Failure>,
     pub(super) tls: Tls,
-    malloc: bool,
+    variant: Variant,
 }
 
 impl Subject {
-    fn of(adapter: &Adapter, tls: Tls, malloc: bool, sharing: Sharing) -> Self {
-        let tuned = if malloc { MALLOC } else { "" };
+    fn of(adapter: &Adapter, tls: Tls, variant: Variant) -> Self {
+        let waiting = variant.waiting.map_or("", |(suffix, _)| suffix);
+        let tuned = if variant.malloc { MALLOC } else { "" };
         Self {
-            name: format!("{}{}{tuned}", adapter.name, suffix(tls)),
+            name: format!("{}{}{waiting}{tuned}", adapter.name, suffix(tls)),
             adapter: adapter.name.clone(),
-            hole: hole(adapter, tls, sharing),
+            hole: hole(adapter, tls, variant),
             tls,
-            malloc,
+            variant,
+        }
+    }
+
+    /// As it is given on the command line: the records tell a shared connection by its number.
+    pub(super) fn asked(&self) -> String {
+        let shared = if self.variant.named_shared {
+            SHARED
+        } else {
+            ""
+        };
+        format!("{}{shared}", self.name)
+    }
+
+    /// Whether its own name says that it shares a connection.
+    pub(super) const fn is_named_shared(&self) -> bool {
+        self.variant.named_shared
+    }
+
+    /// Connections of so many clients.
+    pub(super) fn connections(&self, clients: u32) -> u32 {
+        match self.variant.sharing {
+            Sharing::Own => clients,
+            Sharing::Shared => 1,
+        }
+    }
+
+    /// Whether it says anything with so many clients. Who spins would only take the core from its like,
+    /// and one client shares its connection with nobody.
+    pub(super) fn suits(&self, clients: u32) -> bool {
+        let alone = [
+            "FLOOR-SPIN",
+            "FLOOR-PIPE-64",
+            "FLOOR-SHM-SPIN",
+            "FLOOR-SHM-FUTEX",
+        ];
+        let polls = self.variant.waiting.is_some_and(|(_, word)| word == "poll");
+        let one = polls || alone.contains(&self.adapter.as_str());
+        if clients == 1 {
+            !self.variant.named_shared
+        } else {
+            !one
         }
     }
 
@@ -262,23 +366,22 @@ impl Subject {
             adapter: BASELINE.to_owned(),
             hole: None,
             tls: Tls::Off,
-            malloc: false,
+            variant: Variant::plain(Sharing::Own),
         }
     }
 
     /// What both processes get on top of the lab's own environment.
     pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
-        if !self.malloc {
-            return Vec::new();
-        }
-        MALLOC_ENVIRONMENT
-            .iter()
+        let malloc = MALLOC_ENVIRONMENT.iter().filter(|_| self.variant.malloc);
+        let waiting = self.variant.waiting.iter();
+        malloc
             .map(|&(name, value)| (name, value.to_string()))
+            .chain(waiting.map(|(_, word)| (WAITING_VARIABLE, (*word).to_owned())))
             .collect()
     }
 }
 
-fn hole(adapter: &Adapter, tls: Tls, sharing: Sharing) -> Option<Failure> {
+fn hole(adapter: &Adapter, tls: Tls, variant: Variant) -> Option<Failure> {
     let Adapter { name, needs, .. } = adapter;
     let (what, next) = if !adapter.built {
         (
@@ -290,7 +393,12 @@ fn hole(adapter: &Adapter, tls: Tls, sharing: Sharing) -> Option<Failure> {
             format!("{name} has no TLS: {}", adapter.no_tls),
             "compare it in clear text (--tls off)".to_owned(),
         )
-    } else if sharing == Sharing::Shared && adapter.connections == "own" {
+    } else if variant.waiting.is_some() && !name.starts_with("CW-") {
+        (
+            format!("{name} has no setting for how it waits"),
+            "only Corewire's adapters have".to_owned(),
+        )
+    } else if variant.sharing == Sharing::Shared && adapter.connections == "own" {
         (
             format!("{name} cannot share a connection between clients"),
             "leave --connections out".to_owned(),
@@ -407,6 +515,59 @@ pub(super) mod tests {
             .to_string();
         assert!(hole.contains("cannot share"), "{hole}");
         assert_eq!(subjects[1].hole, None);
+    }
+
+    #[test]
+    fn variants_stand_behind_the_name_in_any_order() {
+        let names = [
+            "CW-S+poll",
+            "cw-s+SLEEP+malloc",
+            "TCP-AS+shared",
+            "TCP-AS+poll",
+        ];
+        let subjects = catalog()
+            .subjects(&names.map(str::to_owned), &[], Sharing::Own)
+            .expect("all known");
+        let shown: Vec<(&str, String)> = subjects
+            .iter()
+            .map(|s| (s.name.as_str(), s.asked()))
+            .collect();
+        assert_eq!(shown[0], ("CW-S+poll", "CW-S+poll".to_owned()));
+        assert_eq!(shown[1].0, "CW-S+sleep+malloc");
+        // The record tells it by its one connection.
+        assert_eq!(shown[2], ("TCP-AS", "TCP-AS+shared".to_owned()));
+        assert_eq!(
+            (subjects[2].connections(16), subjects[0].connections(16)),
+            (1, 16)
+        );
+        let waiting = (WAITING_VARIABLE, "poll".to_owned());
+        assert_eq!(subjects[0].environment(), [waiting]);
+        assert_eq!(subjects[1].environment().len(), 4);
+        assert!(
+            subjects[3]
+                .hole
+                .as_ref()
+                .expect("no such")
+                .to_string()
+                .contains("how it waits")
+        );
+        // A poller takes its like's core; one client shares with nobody.
+        assert!(subjects[0].suits(1) && !subjects[0].suits(2));
+        assert!(!subjects[2].suits(1) && subjects[2].suits(2));
+    }
+
+    #[test]
+    fn the_floor_is_run_when_it_is_named_only() {
+        let catalog = Catalog::parse(
+            r#"{"adapter":"FLOOR-TCP","built":true,"framework":"floor","connections":"own"}
+{"adapter":"TCP-AS","built":true,"framework":"none"}"#,
+        )
+        .expect("a list");
+        let is_floor = |subject: &Subject| subject.name.starts_with("FLOOR");
+        let every = catalog.subjects(&[], &[], Sharing::Own).expect("all");
+        assert!(!every.iter().any(is_floor));
+        let named = catalog.subjects(&["floor-tcp".to_owned()], &[], Sharing::Own);
+        assert!(named.expect("known").iter().all(is_floor));
     }
 
     #[test]

@@ -112,6 +112,7 @@ impl Request {
                         clients,
                         repetitions: repeat(spec.repetitions),
                         amount: spec.no_rate,
+                        only_shared: false,
                     });
                 }
             }
@@ -127,6 +128,7 @@ impl Request {
                             clients,
                             repetitions: repeat(spec.repetitions),
                             amount: spec.rated,
+                            only_shared: false,
                         });
                     }
                 }
@@ -174,6 +176,7 @@ pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
                 .iter()
                 // A missing one is recorded once, so that the hole is seen, and not again.
                 .filter(|subject| subject.hole.is_none() || repetition == 1)
+                .filter(|subject| suits(subject, group))
                 .collect();
             if !order.is_empty() {
                 let by = (repetition as usize - 1 + at) % order.len();
@@ -184,17 +187,22 @@ pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
                 overhead: spec.baseline + STARTING,
                 steps: order
                     .iter()
-                    .map(|subject| step(request, &spec, group, subject, repetition, share))
+                    .map(|subject| step(&spec, group, subject, repetition, share))
                     .collect(),
             });
         }
     }
+    turns.retain(|turn: &Turn| !turn.steps.is_empty());
     let plan = Plan {
         turns,
         budget: spec.budget,
         notes,
     };
     with_last_notes(plan, request, &groups)
+}
+
+fn suits(subject: &Subject, group: &Group) -> bool {
+    subject.suits(group.clients) && (subject.is_named_shared() || !group.only_shared)
 }
 
 /// The window of each run that shares the budget.
@@ -207,13 +215,17 @@ fn share_of_budget(
     let Some(budget) = spec.budget else {
         return spec.longest_window;
     };
-    let present = subjects
+    let present: Vec<&Subject> = subjects
         .iter()
         .filter(|subject| subject.hole.is_none())
-        .count();
+        .collect();
     let mut sharing = 0_u32;
     let mut taken = Duration::ZERO;
     for group in groups {
+        let present = present
+            .iter()
+            .filter(|subject| suits(subject, group))
+            .count();
         let runs = u32::try_from(present)
             .unwrap_or(u32::MAX)
             .saturating_mul(group.repetitions);
@@ -259,14 +271,7 @@ fn nominal(payload: u64) -> Duration {
     Duration::from_nanos(50_000 + 2 * payload)
 }
 
-fn step(
-    request: &Request,
-    spec: &Spec,
-    group: &Group,
-    subject: &Subject,
-    repetition: u32,
-    window: Duration,
-) -> Step {
+fn step(spec: &Spec, group: &Group, subject: &Subject, repetition: u32, window: Duration) -> Step {
     let length = match group.amount {
         Amount::Share => Length::Window(window),
         Amount::Each(each) => Length::Fixed(each),
@@ -286,10 +291,7 @@ fn step(
             rate: group.rate,
             payload_bytes: group.payload,
             clients: group.clients,
-            connections: match request.connections {
-                Sharing::Own => group.clients,
-                Sharing::Shared => 1,
-            },
+            connections: subject.connections(group.clients),
             settings: BTreeMap::new(),
         },
         repetition,

@@ -1,4 +1,4 @@
-//! The three profiles: how much of the thesis's evaluation is run, and for how long.
+//! The profiles: how much of the thesis's evaluation is run, and for how long.
 
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub(super) struct Group {
     pub(super) clients: u32,
     pub(super) repetitions: u32,
     pub(super) amount: Amount,
+    /// Whether only subjects run whose own name says that they share a connection.
+    pub(super) only_shared: bool,
 }
 
 /// How much a run measures.
@@ -46,6 +48,8 @@ pub(super) enum Amount {
 pub(super) struct Spec {
     /// What the session promises to keep to; none for the full matrix.
     pub(super) budget: Option<Duration>,
+    /// What is run when the command line names no adapter; none: all that are built.
+    pub(super) adapters: &'static [&'static str],
     /// Bounds of a window that shares the budget.
     pub(super) longest_window: Duration,
     pub(super) warmup: Duration,
@@ -76,6 +80,8 @@ impl Spec {
             Profile::Smoke => smoke(),
             Profile::Quick => quick(),
             Profile::Full => full(),
+            Profile::Cells => cells(),
+            Profile::Floor => floor(),
         }
     }
 }
@@ -88,6 +94,7 @@ fn no_rate(payload: u64, clients: u32, repetitions: u32, amount: Amount) -> Grou
         clients,
         repetitions,
         amount,
+        only_shared: false,
     }
 }
 
@@ -99,6 +106,7 @@ fn rated(rate: u64, payload: u64, repetitions: u32, amount: Amount) -> Group {
         clients: 1,
         repetitions,
         amount,
+        only_shared: false,
     }
 }
 
@@ -107,6 +115,7 @@ fn smoke() -> Spec {
     let each = Amount::Each(millis(300));
     Spec {
         budget: Some(Duration::from_secs(55)),
+        adapters: &[],
         longest_window: millis(300),
         warmup: millis(100),
         baseline: millis(200),
@@ -142,6 +151,7 @@ fn quick() -> Spec {
     groups.extend(rates.map(|rate| rated(rate, 0, 2, each)));
     Spec {
         budget: Some(Duration::from_secs(340)),
+        adapters: &[],
         longest_window: millis(1_000),
         warmup: millis(60),
         baseline: millis(200),
@@ -177,6 +187,7 @@ fn full() -> Spec {
     }
     Spec {
         budget: None,
+        adapters: &[],
         longest_window: Duration::from_secs(120),
         warmup: Duration::from_secs(1),
         baseline: Duration::from_secs(1),
@@ -192,5 +203,93 @@ fn full() -> Spec {
             "full measures each cell as long as the thesis, 120 s, but divided among interleaved \
              repetitions; --repeat 1 measures it in one piece, and then no winner can be named",
         ),
+    }
+}
+
+/// Tables 5.5 to 5.7, every cell, in less than a hundred minutes.
+fn cells() -> Spec {
+    let mut groups = Vec::new();
+    for payload in KEY_PAYLOADS {
+        groups.extend(CLIENTS.map(|clients| no_rate(payload, clients, 5, Amount::Share)));
+    }
+    let each = Amount::Each(millis(3_000));
+    Spec {
+        budget: Some(Duration::from_secs(98 * 60)),
+        adapters: &[
+            "TCP-AS",
+            "THRIFT-S",
+            "THRIFT-NB",
+            "THRIFT-AS",
+            "GRPC-S",
+            "GRPC-AS",
+            "GRPC-BI",
+            "GRPC-ASBI",
+            "GRPC-CB",
+            "NNG",
+            "CW-S",
+            "CW-AS",
+            "CW-BI",
+        ],
+        longest_window: millis(3_000),
+        warmup: millis(60),
+        baseline: millis(200),
+        repetitions: 5,
+        clients: CLIENTS.to_vec(),
+        payloads: KEY_PAYLOADS.to_vec(),
+        rates: RATES.to_vec(),
+        no_rate: Amount::Share,
+        rated: each,
+        groups,
+        grid_note: "cells runs the tables' 27 conditions, nine numbers of clients and three payloads, \
+                    and nothing else: 81 cells with mean, 99th percentile and throughput",
+        note: None,
+    }
+}
+
+/// What bare sockets and bare memory can do, beside ours and the best of the others.
+fn floor() -> Spec {
+    let mut groups = Vec::new();
+    for payload in KEY_PAYLOADS {
+        groups.extend([1, 16].map(|clients| no_rate(payload, clients, 5, Amount::Share)));
+    }
+    // As many callers as the pipelined floor has requests outstanding.
+    groups.push(Group {
+        only_shared: true,
+        ..no_rate(0, 64, 5, Amount::Share)
+    });
+    let each = Amount::Each(millis(400));
+    Spec {
+        budget: Some(Duration::from_secs(480)),
+        adapters: &[
+            "FLOOR-TCP",
+            "FLOOR-EPOLL",
+            "FLOOR-SPIN",
+            "FLOOR-PIPE-64",
+            "FLOOR-SHM-SPIN",
+            "FLOOR-SHM-FUTEX",
+            "TCP-AS",
+            "THRIFT-S",
+            "THRIFT-NB",
+            "GRPC-ASBI+shared",
+            "CW-S",
+            "CW-S+sleep",
+            "CW-S+poll",
+            "CW-S+shared",
+            "CW-BI",
+            "CW-SHM",
+        ],
+        longest_window: millis(1_000),
+        warmup: millis(60),
+        baseline: millis(200),
+        repetitions: 5,
+        clients: vec![1, 16],
+        payloads: KEY_PAYLOADS.to_vec(),
+        rates: vec![1_000],
+        no_rate: Amount::Share,
+        rated: each,
+        groups,
+        grid_note: "floor: who spins or pipelines runs with one client only, who shares a connection \
+                    with sixteen",
+        note: None,
     }
 }

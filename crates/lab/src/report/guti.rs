@@ -5,6 +5,8 @@ mod claims;
 mod data;
 mod figures;
 mod findings;
+mod floor;
+mod goals;
 mod holes;
 mod metric;
 mod runs;
@@ -39,6 +41,13 @@ const OPTIONS: [(&str, &str); 9] = [
     ("server_cpu", "--server-cpu"),
 ];
 
+/// What the terminal shows: the floor and the goals that were judged.
+pub(super) fn lines(records: &[&Record]) -> Vec<String> {
+    let mut lines = floor::lines(records);
+    lines.extend(goals::lines(records));
+    lines
+}
+
 /// Makes the report from the records of this scenario.
 pub(super) fn report(records: &[&Record]) -> ScenarioReport {
     let runs = Runs::new(records.iter().copied());
@@ -66,6 +75,12 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
         section("guti-holes", "What is not here", holes::section(&runs)),
         section("guti-data", "Every cell in one table", data::section(&runs)),
     ];
+    let floor = floor::section(&runs);
+    if !floor.is_empty() {
+        sections.insert(1, section("guti-floor", "The floor", floor));
+    }
+    let goals = goals::section(&runs);
+    sections.insert(1, section("guti-goals", "The project's own goals", goals));
     let tls = tls::section(&runs);
     if !tls.is_empty() {
         sections.insert(1, section("guti-tls", "What TLS costs", tls));

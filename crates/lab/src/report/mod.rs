@@ -114,7 +114,13 @@ pub(crate) fn goals(records: &[Record]) -> Vec<String> {
         .iter()
         .filter(|record| record.cell.scenario == crate::mesh::NAME)
         .collect();
-    mesh::goals(&of_mesh)
+    let of_guti: Vec<&Record> = records
+        .iter()
+        .filter(|record| record.cell.scenario == crate::guti::NAME)
+        .collect();
+    let mut lines = guti::lines(&of_guti);
+    lines.extend(mesh::goals(&of_mesh));
+    lines
 }
 
 fn write_figures(dir: &Path, figures: &[FigureFile]) -> anyhow::Result<()> {

@@ -92,7 +92,8 @@ impl Spec {
         match profile {
             Profile::Smoke => smoke(),
             Profile::Quick => quick(),
-            Profile::Full => full(),
+            // `run` refuses the last two: they are guti's.
+            Profile::Full | Profile::Cells | Profile::Floor => full(),
         }
     }
 }

@@ -85,6 +85,38 @@ fn quick_uses_its_time_and_repeats_table_cells_five_times() {
 }
 
 #[test]
+fn cells_runs_every_condition_of_the_tables_in_a_hundred_minutes() {
+    let plan = make(&request(Profile::Cells), &subjects(13));
+    assert_eq!(cells(&plan).len(), 27);
+    let steps: Vec<&Step> = plan.turns.iter().flat_map(|turn| &turn.steps).collect();
+    assert_eq!(steps.len(), 27 * 13 * 5);
+    let minutes = plan.expected().as_secs_f64() / 60.0;
+    assert!((60.0..100.0).contains(&minutes), "{minutes} minutes");
+    // A table's winner can be named: each window is long enough to mean something.
+    let long = |step: &&Step| matches!(step.length, Length::Window(window) if window >= Duration::from_millis(2_500));
+    assert!(steps.iter().all(long));
+}
+
+#[test]
+fn the_floor_runs_each_subject_where_it_says_something() {
+    let named = ["TCP-AS", "TCP-AS+shared"].map(str::to_owned);
+    let subjects = catalog()
+        .subjects(&named, &[], Sharing::Own)
+        .expect("known");
+    let plan = make(&request(Profile::Floor), &subjects);
+    let mut shapes: Vec<(u32, u32)> = plan
+        .turns
+        .iter()
+        .flat_map(|turn| &turn.steps)
+        .map(|step| (step.cell.clients, step.cell.connections))
+        .collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    // Own connections with 1 and 16 clients, one connection with 16 and 64.
+    assert_eq!(shapes, [(1, 1), (16, 1), (16, 16), (64, 1)]);
+}
+
+#[test]
 fn full_is_the_thesis_matrix() {
     let plan = make(&request(Profile::Full), &subjects(1));
     // 6 payloads without rate, 8 further numbers of clients at 3 payloads, 7 rates at 6 payloads.
@@ -242,7 +274,8 @@ fn a_missing_adapter_is_a_hole_once_a_cell_and_costs_no_time() {
 fn a_shared_connection_is_another_cell() {
     let mut asked = request(Profile::Smoke);
     asked.connections = Sharing::Shared;
-    let plan = make(&asked, &subjects(1));
+    let shared = catalog().subjects(&["TCP-AS".into()], &[], Sharing::Shared);
+    let plan = make(&asked, &shared.expect("known"));
     assert!(
         plan.turns
             .iter()

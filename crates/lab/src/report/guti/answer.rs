@@ -13,7 +13,7 @@ use super::metric::Metric;
 use super::runs::{Condition, Runs, reason};
 use super::tables::{self, Match};
 use super::thesis::{TABLE_PAYLOADS, TABLES};
-use super::versus::{is_contender, is_ours};
+use super::versus::is_ours;
 use crate::record::{Mode, Record};
 use crate::report::escape::escape;
 use crate::report::format;
@@ -36,9 +36,10 @@ pub(super) fn section(runs: &Runs<'_>, records: &[&Record]) -> String {
     let mut html = String::new();
     let _ = write!(html, "<p>{}</p>", escape(&measured(runs, records)));
     let measured: Vec<&String> = runs.measured_subjects().collect();
+    let contenders = runs.contenders();
     let (contenders, beside): (Vec<&String>, Vec<&String>) = measured
         .into_iter()
-        .partition(|subject| is_contender(subject));
+        .partition(|subject| contenders.contains(subject));
     let (ours, theirs): (Vec<&String>, Vec<&String>) =
         contenders.into_iter().partition(|subject| is_ours(subject));
     html.push_str("<ul class=\"answers\">");

@@ -98,8 +98,11 @@ impl<'a> Runs<'a> {
 
     /// The subjects that may win a cell.
     pub(super) fn contenders(&self) -> Vec<String> {
+        // Who shares a connection answers another question, unless it was asked of all.
+        let shares = |subject: &&String| subject.contains(" on ");
+        let all_share = self.subjects.iter().all(|subject| shares(&subject));
         let all = self.subjects.iter();
-        all.filter(|subject| is_contender(subject))
+        all.filter(|subject| is_contender(subject) && (all_share || !shares(subject)))
             .cloned()
             .collect()
     }

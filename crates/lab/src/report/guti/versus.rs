@@ -62,9 +62,13 @@ pub(super) fn is_ours(subject: &str) -> bool {
 }
 
 /// Whether a subject may win a cell: it speaks over TCP and in clear text, as the thesis's eight do.
-/// Shared memory answers another question, and TLS costs something; both are shown beside.
+/// Shared memory and bare sockets answer another question, polling burns a core and TLS costs
+/// something; they are shown beside.
 pub(super) fn is_contender(subject: &str) -> bool {
-    !subject.starts_with("CW-SHM") && clear_text_of(subject).is_none()
+    let beside = ["CW-SHM", "FLOOR-"];
+    !beside.iter().any(|name| subject.starts_with(name))
+        && !subject.contains("+poll")
+        && clear_text_of(subject).is_none()
 }
 
 /// The same subject without TLS, and the TLS that it has; `None` when it has none.
