@@ -48,6 +48,7 @@ pub(crate) fn mesh(args: &MeshArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs the 5G core scenario.
 pub(crate) fn core5g(args: &Core5gArgs) -> anyhow::Result<ExitCode> {
+    refuse_profiles_of_guti(&args.common)?;
     let before = earlier(&args.common)?;
     let mut scenario = match &args.common.resume {
         Some(dir) => Core5g::resumed(&before, dir, args)?,

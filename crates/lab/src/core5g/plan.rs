@@ -63,7 +63,7 @@ impl Request {
         self.repeat.unwrap_or(match self.profile {
             Profile::Smoke => 1,
             Profile::Quick => 3,
-            Profile::Full => 5,
+            Profile::Full | Profile::Cells | Profile::Floor => 5,
         })
     }
 
@@ -72,7 +72,7 @@ impl Request {
         let samples: u32 = match self.profile {
             Profile::Smoke => 10,
             Profile::Quick => 50,
-            Profile::Full => 200,
+            Profile::Full | Profile::Cells | Profile::Floor => 200,
         };
         u64::from((samples / ues).max(2))
     }

@@ -92,7 +92,7 @@ impl Spec {
         match profile {
             Profile::Smoke => smoke(),
             Profile::Quick => quick(),
-            // `run` refuses the last two: they are guti's.
+            // `run` refuses the last two, which are guti's.
             Profile::Full | Profile::Cells | Profile::Floor => full(),
         }
     }
