@@ -155,13 +155,13 @@ impl Inbox {
     /// Messages taken for the application, and what was lost, since the counts were reset.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let forgotten = *self.forgotten();
-        let (taken, lost) = (self.counts.taken.get(), self.counts.all_lost());
+        let (taken, lost) = (self.counts.all_taken(), self.counts.all_lost());
         (taken - forgotten.0, lost - forgotten.1)
     }
 
     /// Counts from zero again, for [`counts`](Self::counts) alone.
     pub(crate) fn reset_counts(&self) {
-        *self.forgotten() = (self.counts.taken.get(), self.counts.all_lost());
+        *self.forgotten() = (self.counts.all_taken(), self.counts.all_lost());
     }
 
     fn forgotten(&self) -> MutexGuard<'_, (u64, u64)> {
@@ -200,7 +200,7 @@ impl Inbox {
                     self.put(pool, &arrival, old)
                 })
             {
-                self.counts.taken.add(1);
+                self.counts.at_hand.add_exclusively(1);
                 return Some(message);
             }
             if state.closed {
@@ -644,7 +644,7 @@ impl Inbox {
     /// Looks after connections while nobody receives: accepts, and notices those that ended.
     pub(crate) fn tend(&self, pool: &Pool) {
         let mut state = self.state();
-        let taken = self.counts.taken.get();
+        let taken = self.counts.all_taken();
         let in_use = std::mem::replace(&mut state.tended_at, taken) != taken;
         if in_use || state.served || state.closed || state.queue.len() >= MOST_QUEUED {
             return;

@@ -183,6 +183,14 @@ impl Message {
         }
     }
 
+    /// Whose names stand in it: a number for those of one context, 0 when it may be anybody's.
+    pub(crate) fn begun(&self) -> usize {
+        if self.tp_buf.is_null() {
+            return 0;
+        }
+        self.prefix().begun
+    }
+
     fn set_begun(&mut self, begun: usize) {
         if !self.tp_buf.is_null() {
             // SAFETY: every buffer has a prefix, and `self` is borrowed alone.
@@ -210,7 +218,7 @@ impl Message {
     /// Begins the next message in the room that this one has, after it was sent.
     pub(crate) fn begin_again(&mut self, trace: usize, names: &Names) {
         let begun = std::ptr::from_ref(names).addr();
-        if trace > 0 || self.tp_buf.is_null() || self.prefix().begun != begun {
+        if trace > 0 || self.begun() != begun {
             let header = HeaderMut::init(self.rmr_octets_mut(), trace);
             let is_plain = header.is_some() && trace == 0;
             if let Some(mut header) = header {

@@ -160,12 +160,20 @@ impl LossKind {
 /// What came in, and what became of it.
 #[derive(Debug, Default)]
 pub struct ArrivalCounters {
-    /// Messages for the application, replies among them.
+    /// Messages for the application, replies among them, but for those at hand.
     pub taken: Counter,
+    /// Messages for the application that lay ready when it asked: counted exclusively.
+    pub at_hand: Counter,
     lost: [Counter; LossKind::ALL.len()],
 }
 
 impl ArrivalCounters {
+    /// All messages for the application.
+    #[must_use]
+    pub fn all_taken(&self) -> u64 {
+        self.taken.get() + self.at_hand.get()
+    }
+
     /// The counter of one kind of loss.
     #[must_use]
     pub fn lost(&self, kind: LossKind) -> &Counter {

@@ -81,7 +81,7 @@ pub unsafe extern "C" fn rmr_get_rx_counts(vctx: *mut c_void, counts: *mut Recei
         let came = context.inbox().counters();
         let lost = |kind| came.lost(kind).get();
         *counts = ReceiveCounts {
-            taken: came.taken.get(),
+            taken: came.all_taken(),
             malformed: lost(LossKind::Malformed),
             too_long: lost(LossKind::TooLong),
             late_reply: lost(LossKind::LateReply),

@@ -12,8 +12,21 @@ const MEID: usize = 140;
 const FLAGS: usize = 192;
 const SOURCE_IP: usize = 216;
 
-/// Name and address of a source, as they stand in the header.
-pub(crate) type Source = ([u8; SOURCE_OCTETS], [u8; SOURCE_OCTETS]);
+/// Whom the last record came from.
+pub(crate) struct Source {
+    /// Name and address, as they stand in the header.
+    name: [u8; SOURCE_OCTETS],
+    address: [u8; SOURCE_OCTETS],
+    /// Whose they are, if that is known: a message begun with the same names need not be compared.
+    begun: usize,
+}
+
+impl Source {
+    fn is_of(&self, begun: usize, header: &[u8; HEADER_OCTETS]) -> bool {
+        begun != 0 && self.begun == begun
+            || self.name == *field(header, SOURCE) && self.address == *field(header, SOURCE_IP)
+    }
+}
 
 /// Appends a message. `source` is that of the record before; it becomes this one's.
 pub(crate) fn write(ready: &Ready<'_>, source: &mut Option<Source>, out: &mut Vec<u8>) {
@@ -22,9 +35,8 @@ pub(crate) fn write(ready: &Ready<'_>, source: &mut Option<Source>, out: &mut Ve
     let Some(header) = octets.first_chunk::<HEADER_OCTETS>() else {
         return;
     };
-    let name = field::<SOURCE_OCTETS>(header, SOURCE);
-    let address = field::<SOURCE_OCTETS>(header, SOURCE_IP);
-    let with_source = !matches!(source, Some(before) if before.0 == *name && before.1 == *address);
+    let begun = message.begun();
+    let with_source = !matches!(source, Some(before) if before.is_of(begun, header));
     let mut record = Record {
         message_type: message.mtype,
         sub_id: message.sub_id,
@@ -41,8 +53,14 @@ pub(crate) fn write(ready: &Ready<'_>, source: &mut Option<Source>, out: &mut Ve
         record.call_id = 0;
     }
     if with_source {
+        let name: &[u8; SOURCE_OCTETS] = field(header, SOURCE);
+        let address: &[u8; SOURCE_OCTETS] = field(header, SOURCE_IP);
         (record.name, record.address) = (until_nul(name), until_nul(address));
-        *source = Some((*name, *address));
+        *source = Some(Source {
+            name: *name,
+            address: *address,
+            begun,
+        });
     }
     record.write(with_source, out);
 }
@@ -81,9 +99,14 @@ pub(crate) fn fill(record: &Record<'_>, message: &mut Message, standard: usize) 
     header.set_payload_length(record.payload.len() as u32);
     header.set_source(record.name);
     header.set_source_ip(record.address);
-    header.set_meid(record.meid);
+    // What is not announced stands there as the header begins.
+    if !record.meid.is_empty() {
+        header.set_meid(record.meid);
+    }
     header.xaction_mut().copy_from_slice(record.xaction);
-    header.set_call_id(record.call_id);
+    if record.call_id != 0 {
+        header.set_call_id(record.call_id);
+    }
     if record.is_call {
         header.set_flags(flags::CALL);
     }

@@ -416,10 +416,10 @@ impl<'a> HeaderMut<'a> {
 
     /// Always leaves a NUL at the end, and nothing of what stood there before.
     fn name<const N: usize>(&mut self, at: usize, name: &[u8]) {
-        let field = &mut self.octets[at..at + N];
+        let mut field = [0; N];
         let length = name.len().min(N - 1);
         field[..length].copy_from_slice(&name[..length]);
-        field[length..].fill(0);
+        self.put(at, &field);
     }
 }
 
