@@ -175,11 +175,6 @@ impl Journal {
         }
         Ok(())
     }
-
-    /// What the disk last refused with.
-    pub(crate) fn fault(&self) -> Option<String> {
-        self.shared.lock().fault.clone()
-    }
 }
 
 impl Drop for Journal {

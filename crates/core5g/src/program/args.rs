@@ -1,8 +1,10 @@
 //! `corewire core`: what it can be told.
 
-use super::state::Folder;
+use super::state::{Core, Folder};
 use super::{down, status, up};
 use crate::runtime::Flow;
+use crate::subscribers::SubscriberArgs;
+use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,6 +31,16 @@ enum Command {
     Status(StatusArgs),
     /// End it
     Down(DownArgs),
+    /// Add, list or remove subscribers while it runs
+    Subscriber(SubscriberCommand),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct SubscriberCommand {
+    #[command(flatten)]
+    pub(super) folder: Folder,
+    #[command(flatten)]
+    pub(super) args: SubscriberArgs,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -87,6 +99,18 @@ impl CoreArgs {
             Command::Up(args) => up::run(&args),
             Command::Status(args) => status::run(&args),
             Command::Down(args) => down::run(&args),
+            Command::Subscriber(command) => subscriber(&command),
         }
     }
+}
+
+/// Subscribers of the UDM that is named, or that runs in the folder.
+fn subscriber(command: &SubscriberCommand) -> anyhow::Result<ExitCode> {
+    let folder = command.folder.path();
+    command.args.run(|| {
+        let core = Core::read(&folder)?;
+        let udm = core.and_then(|core| core.nfs.into_iter().find(|nf| nf.name == "udm"));
+        let udm = udm.context("no core runs here: start one, or name its UDM with --udm")?;
+        Ok(udm.address)
+    })
 }

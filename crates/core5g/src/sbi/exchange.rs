@@ -1,14 +1,13 @@
 //! One request as a handler sees it.
 
+use super::header;
 use super::media;
 use super::multipart::Multipart;
 use super::problem::Problem;
 use super::query::Query;
-use super::{Method, header};
 use bytes::Bytes;
-use corewire::{Headers, Priority, Request};
+use corewire::{Headers, Request};
 use serde::de::DeserializeOwned;
-use std::time::Instant;
 
 /// Octets of a JSON body that are read; TS 29.501 leaves it to the implementation.
 pub(crate) const MAX_JSON: usize = 1 << 20;
@@ -16,38 +15,22 @@ pub(crate) const MAX_JSON: usize = 1 << 20;
 /// A request and where it was sent to.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    method: Method,
     /// The path, as it came, with a slash in front.
     path: String,
     /// What the braces of the template stand for here, decoded.
     params: Vec<(&'static str, String)>,
     headers: Headers,
     body: Bytes,
-    deadline: Option<Instant>,
-    priority: Priority,
 }
 
 impl Exchange {
-    pub(super) fn new(
-        method: Method,
-        path: String,
-        params: Vec<(&'static str, String)>,
-        request: Request,
-    ) -> Self {
+    pub(super) fn new(path: String, params: Vec<(&'static str, String)>, request: Request) -> Self {
         Self {
-            method,
             path,
             params,
             headers: request.headers,
             body: request.body.into_bytes(),
-            deadline: request.deadline,
-            priority: request.priority,
         }
-    }
-
-    /// The method.
-    pub(crate) const fn method(&self) -> Method {
-        self.method
     }
 
     /// The path, with a slash in front.
@@ -79,16 +62,6 @@ impl Exchange {
     /// The body as it came.
     pub(crate) const fn body(&self) -> &Bytes {
         &self.body
-    }
-
-    /// When the caller stops waiting.
-    pub(crate) const fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    /// How urgent it is.
-    pub(crate) const fn priority(&self) -> Priority {
-        self.priority
     }
 
     /// The body's media type; empty when nothing is said.

@@ -14,10 +14,6 @@ pub(crate) const HAL: &str = "application/3gppHal+json";
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 /// A JSON part and what it refers to.
 pub(crate) const MULTIPART_RELATED: &str = "multipart/related";
-/// A NAS message.
-pub(crate) const NAS_5GS: &str = "application/vnd.3gpp.5gnas";
-/// An NGAP structure.
-pub(crate) const NGAP: &str = "application/vnd.3gpp.ngap";
 
 /// The type without its parameters.
 pub(crate) fn essence(value: &str) -> &str {

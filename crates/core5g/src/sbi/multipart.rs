@@ -257,7 +257,7 @@ mod tests {
         ) {
             let mut sent = Multipart::new(&json);
             for (number, content) in contents.into_iter().enumerate() {
-                sent = sent.with(&format!("id-{number}"), media::NAS_5GS, content);
+                sent = sent.with(&format!("id-{number}"), "application/vnd.3gpp.5gnas", content);
             }
             let (content_type, body) = sent.encode();
             if sent.parts.is_empty() {
@@ -270,7 +270,11 @@ mod tests {
 
     #[test]
     fn a_content_that_holds_the_boundary_gets_another() {
-        let sent = Multipart::new(&"x").with("n1", media::NAS_5GS, &b"\r\n--corewire-0--\r\n"[..]);
+        let sent = Multipart::new(&"x").with(
+            "n1",
+            "application/vnd.3gpp.5gnas",
+            &b"\r\n--corewire-0--\r\n"[..],
+        );
         let (content_type, body) = sent.encode();
         assert!(content_type.ends_with("corewire-1"));
         assert_eq!(Multipart::decode(&content_type, &body), Ok(sent));

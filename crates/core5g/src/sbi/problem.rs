@@ -99,6 +99,7 @@ impl Problem {
     }
 
     /// The HTTP status.
+    #[cfg(test)]
     pub(crate) fn status(&self) -> u16 {
         self.0.status
     }
@@ -109,6 +110,7 @@ impl Problem {
     }
 
     /// Reads the document of an answer with this status.
+    #[cfg(test)]
     pub(crate) fn read(status: u16, body: &[u8]) -> Option<Self> {
         if body.len() > corewire_transport::mapping::problem::LONGEST {
             return None;

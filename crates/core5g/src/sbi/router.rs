@@ -139,11 +139,6 @@ impl<S: Send + Sync + 'static> Router<S> {
         &self.state
     }
 
-    /// Whether some resource has this path.
-    pub(crate) fn knows(&self, path: &str) -> bool {
-        self.resources.iter().any(|resource| resource.fits(path))
-    }
-
     /// Answers a request.
     pub(crate) async fn answer(&self, request: Request) -> Response {
         match self.start(request) {
@@ -160,7 +155,7 @@ impl<S: Send + Sync + 'static> Router<S> {
             let found = resource.methods.iter().find(|(known, _)| *known == method);
             if let Some((_, handler)) = found {
                 let params = resource.parameters(path)?;
-                let exchange = Exchange::new(method, format!("/{path}"), params, request);
+                let exchange = Exchange::new(format!("/{path}"), params, request);
                 return Ok(handler(Arc::clone(&self.state), exchange));
             }
             allowed.extend(resource.methods.iter().map(|(known, _)| known.name()));

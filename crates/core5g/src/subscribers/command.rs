@@ -23,21 +23,22 @@ pub(crate) struct AddedSubscriber {
 }
 
 /// Subscribers of a running core.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  corewire core subscriber add --udm 127.0.0.1:7003 imsi-001019999999999 --k 465b5ce8b199b49faa5f0a2ee238a6bc \\
+  corewire core subscriber add imsi-001019999999999 --k 465b5ce8b199b49faa5f0a2ee238a6bc \\
       --opc e8ed289deba952e4283b54e88e6183ca
+  corewire core subscriber list
   corewire core subscriber list --udm 127.0.0.1:7003
-  corewire core subscriber remove --udm 127.0.0.1:7003 imsi-001019999999999
+  corewire core subscriber remove imsi-001019999999999
 
-What is added is kept by the UDM (--store) and survives its restart. `corewire core status` says where it listens.")]
+What is added is kept by the UDM (--store) and survives its restart.")]
 pub struct SubscriberArgs {
     #[command(subcommand)]
     what: What,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 enum What {
     /// Add a subscriber, or a range of them; one that is there is replaced
     Add(AddArgs),
@@ -47,14 +48,14 @@ enum What {
     Remove(RemoveArgs),
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct AtArgs {
-    /// Where the UDM listens
+    /// Where the UDM listens [default: the one of `corewire core up`]
     #[arg(long, value_name = "HOST:PORT")]
-    udm: String,
+    udm: Option<String>,
 }
 
-#[derive(Args)]
+#[derive(Clone, Args)]
 struct AddArgs {
     #[command(flatten)]
     at: AtArgs,
@@ -91,7 +92,7 @@ impl std::fmt::Debug for AddArgs {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct RemoveArgs {
     #[command(flatten)]
     at: AtArgs,
@@ -100,12 +101,21 @@ struct RemoveArgs {
 }
 
 impl SubscriberArgs {
-    /// Does it, and says what was done.
+    /// Does it, and says what was done. `default` finds the UDM where none is named.
     ///
     /// # Errors
     /// What the UDM says, or that it is not there.
-    pub fn run(self) -> anyhow::Result<ExitCode> {
-        match self.what {
+    pub fn run(
+        &self,
+        default: impl FnOnce() -> anyhow::Result<String>,
+    ) -> anyhow::Result<ExitCode> {
+        let at = match &self.what {
+            What::Add(args) => &args.at,
+            What::List(at) => at,
+            What::Remove(args) => &args.at,
+        };
+        let udm = &at.udm.clone().map_or_else(default, Ok)?;
+        match &self.what {
             What::Add(args) => {
                 let (sst, sd) = match args.slice.split_once('-') {
                     Some((sst, sd)) => (sst, Some(sd)),
@@ -118,11 +128,11 @@ impl SubscriberArgs {
                 });
                 let entry: Entry = serde_json::from_value(document)?;
                 entry.check().map_err(anyhow::Error::msg)?;
-                ask(&args.at.udm, None, ADDED, serde_json::to_vec(&entry)?)?;
+                ask(udm, None, ADDED, serde_json::to_vec(&entry)?)?;
                 println!("added {} ({})", args.supi, args.count);
             }
-            What::List(at) => {
-                let body = ask(&at.udm, Some("GET"), ADDED, Vec::new())?;
+            What::List(_) => {
+                let body = ask(udm, Some("GET"), ADDED, Vec::new())?;
                 let all: Vec<AddedSubscriber> = serde_json::from_slice(&body)?;
                 println!("{:<24} {:>10}  slices", "first SUPI", "count");
                 for one in all {
@@ -132,7 +142,7 @@ impl SubscriberArgs {
             }
             What::Remove(args) => {
                 let path = format!("{ADDED}/{}", args.supi);
-                ask(&args.at.udm, Some("DELETE"), &path, Vec::new())?;
+                ask(udm, Some("DELETE"), &path, Vec::new())?;
                 println!("removed {}", args.supi);
             }
         }

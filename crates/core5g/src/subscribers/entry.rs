@@ -246,12 +246,4 @@ impl Entry {
         let text = network.to_string();
         self.serving_networks.is_empty() || self.serving_networks.contains(&text)
     }
-
-    /// The slice of this name; without a name the default.
-    pub(crate) fn slice(&self, name: Option<&Snssai>) -> Option<&Slice> {
-        match name {
-            None => self.slices.first(),
-            Some(name) => self.slices.iter().find(|slice| slice.snssai().is(name)),
-        }
-    }
 }

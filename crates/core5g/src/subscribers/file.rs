@@ -173,7 +173,6 @@ key = \"f1ab1074477ebcc7f554ea1c5fc368b1616730155e0041ac447d6301975fecda\"
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sbi::model::common::Snssai;
 
     #[test]
     fn the_example_is_a_file() {
@@ -194,9 +193,8 @@ mod tests {
             assert!(!entry.holds(&other.parse().unwrap()), "{other}");
         }
         assert!(entry.may_use("310-410".parse().unwrap()));
-        let slice = entry.slice(Some(&Snssai { sst: 1, sd: None })).unwrap();
-        assert_eq!(slice.dnns, ["internet"]);
-        assert!(entry.slice(Some(&Snssai { sst: 2, sd: None })).is_none());
+        assert_eq!(entry.slices[0].snssai().to_string(), "1");
+        assert_eq!(entry.slices[0].dnns, ["internet"]);
     }
 
     #[test]

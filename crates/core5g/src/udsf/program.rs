@@ -47,10 +47,11 @@ impl UdsfArgs {
                 ),
                 None => Store::Embedded(Embedded::open(None, max_octets)?),
             };
+            let records = runtime.gauge("records");
             if let Store::Embedded(embedded) = &store {
-                runtime.gauge("records").set(embedded.len() as u64);
+                records.set(embedded.len() as u64);
             }
-            Ok(Udsf { store }.router())
+            Ok(Udsf { store, records }.router())
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Nudsf_DataRepository: records (TS 29.598, 6.1.3).
 
 use super::store::{MAX_NAME, MAX_RECORD, Record, Store};
+use crate::runtime::Gauge;
 use crate::sbi::{Exchange, Problem, Reply, Router, media};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Udsf {
     pub(super) store: Store,
+    /// How many there are; not told of Redis, which others fill as well.
+    pub(super) records: Gauge,
 }
 
 const RECORD: &str = "/nudsf-dr/v1/{realmId}/{storageId}/records/{recordId}";
@@ -36,9 +39,16 @@ impl Udsf {
             content: exchange.body().clone(),
         };
         if self.store.put(&name, &record).await? {
+            self.count();
             Ok(Reply::status(201).header("location", exchange.path()))
         } else {
             Ok(Reply::no_content())
+        }
+    }
+
+    fn count(&self) {
+        if let Store::Embedded(embedded) = &self.store {
+            self.records.set(embedded.len() as u64);
         }
     }
 
@@ -53,6 +63,7 @@ impl Udsf {
 
     async fn delete(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         if self.store.remove(&name(&exchange)?).await? {
+            self.count();
             Ok(Reply::no_content())
         } else {
             Err(not_found())

@@ -9,7 +9,8 @@ use std::path::Path;
 
 fn udsf(folder: Option<&Path>, max_octets: usize) -> Router<Udsf> {
     let store = Store::Embedded(Embedded::open(folder, max_octets).unwrap());
-    Udsf { store }.router()
+    let records = crate::runtime::Gauge::default();
+    Udsf { store, records }.router()
 }
 
 fn ask(router: &Router<Udsf>, method: &str, path: &str, body: &str) -> Said {

@@ -1,6 +1,6 @@
 //! `3gpp-Sbi-Oci` and `3gpp-Sbi-Lci`: overload and load of somebody (TS 29.500, 6.4.3, 6.3.3).
 
-use super::{HeaderFault, is_token, read_list, split_outside_quotes, write_list};
+use super::{HeaderFault, is_token, read_list, split_outside_quotes};
 use crate::sbi::HttpDate;
 use std::fmt;
 use std::str::FromStr;
@@ -112,16 +112,6 @@ impl Lci {
     /// When an entry does not follow the grammar.
     pub fn read_all(text: &str) -> Result<Vec<Self>, HeaderFault> {
         read_list(text)
-    }
-}
-
-/// Entries as one header's value.
-#[derive(Debug)]
-pub(crate) struct All<'a, T>(pub &'a [T]);
-
-impl<T: fmt::Display> fmt::Display for All<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_list(f, self.0)
     }
 }
 

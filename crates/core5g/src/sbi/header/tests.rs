@@ -1,6 +1,5 @@
 //! What is written is read; what is read is written the same; nothing else is read.
 
-use super::load::All;
 use super::*;
 use crate::sbi::HttpDate;
 use proptest::prelude::*;
@@ -14,6 +13,16 @@ where
         .parse()
         .unwrap_or_else(|_| panic!("{text} is not read"));
     assert_eq!(read.to_string(), text);
+}
+
+/// Entries as one header's value.
+#[derive(Debug)]
+struct All<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for All<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_list(f, self.0)
+    }
 }
 
 #[test]

@@ -12,13 +12,6 @@ pub(crate) struct PlmnId {
     pub(crate) mnc: String,
 }
 
-impl PlmnId {
-    /// The network, if the digits are one.
-    pub(crate) fn plmn(&self) -> Option<Plmn> {
-        format!("{}-{}", self.mcc, self.mnc).parse().ok()
-    }
-}
-
 impl From<Plmn> for PlmnId {
     fn from(plmn: Plmn) -> Self {
         let text = plmn.to_string();
@@ -109,22 +102,6 @@ pub(crate) struct Ambr {
     pub(crate) downlink: String,
 }
 
-/// The name of a binary part of the same message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RefToBinaryData {
-    pub(crate) content_id: String,
-}
-
-impl RefToBinaryData {
-    /// The part of this name.
-    pub(crate) fn to(content_id: &str) -> Self {
-        Self {
-            content_id: content_id.to_owned(),
-        }
-    }
-}
-
 /// Where something else is (TS 29.571, `Link`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Link {
@@ -151,7 +128,6 @@ mod tests {
             let plmn: Plmn = text.parse().unwrap();
             let id = PlmnId::from(plmn);
             assert_eq!(format!("{}-{}", id.mcc, id.mnc), text);
-            assert_eq!(id.plmn(), Some(plmn));
         }
     }
 }
