@@ -28,7 +28,7 @@ const OBEYING: u32 = 2;
 /// The paths whose clients are made to refuse: ours, and gRPC C++ for comparison.
 const REFUSING: [&str; 2] = ["inline-rest", "grpc-xds"];
 /// How long a client refuses.
-const REFUSING_FOR: Duration = Duration::from_secs(5);
+const REFUSING_FOR: Duration = Duration::from_millis(3_500);
 
 /// What was asked: enough to make the same plan again for `--resume`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -472,6 +472,27 @@ mod tests {
             }
             assert!(seen.len() > 30);
         }
+    }
+
+    #[test]
+    fn only_what_is_named_is_measured() {
+        let subjects = subjects(&["inline-rest", "envoy-2-rest", "grpc-xds"]);
+        let mut request = request(Vec::new());
+        request.measure = vec![Measure::PolicyUpdate, Measure::Refusals];
+        request.repeat = Some(1);
+        let plan = make(&request, &subjects);
+        let names = |turn: &Turn| -> Vec<String> {
+            let names = turn.steps.iter().map(|step| step.cell.subject.clone());
+            names.collect()
+        };
+        assert_eq!(plan.turns.len(), 2);
+        assert_eq!(names(&plan.turns[0]), ["inline-rest", "envoy-2-rest"]);
+        assert_eq!(names(&plan.turns[1]), ["inline-rest", "grpc-xds"]);
+        // Who names cells means load, unless he says otherwise.
+        request.rates = vec![Some(100)];
+        request.measure = Vec::new();
+        let plan = make(&request, &subjects);
+        assert!(plan.turns.iter().all(|turn| turn.steps.len() == 3));
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn quick() -> Spec {
         repetitions: 5,
         grids: vec![
             grid(&[], vec![Some(1_500), None], 5),
-            grid(CURVES, vec![Some(100), Some(500), Some(1_000)], 2),
+            grid(CURVES, vec![Some(100), Some(500), Some(1_000)], 1),
             Grid {
                 hops: &[2, 4],
                 ..grid(CHAINS, vec![Some(1_000)], 2)
@@ -105,8 +105,8 @@ fn quick() -> Spec {
                 ..grid(CONNECTIONS, vec![Some(1_500)], 2)
             },
         ],
-        updates: 100,
-        update_repetitions: 1,
+        updates: 40,
+        update_repetitions: 5,
         note: "quick is thinned: the paper's rates, chains and numbers of connections in full are in --profile full",
     }
 }

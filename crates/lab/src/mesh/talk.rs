@@ -192,13 +192,22 @@ pub(super) fn results(
 }
 
 /// A result may say that something went wrong.
-fn judged(gateway: &Process, result: PeerResult, interrupted: bool) -> Result<PeerResult, Failure> {
+fn judged(
+    gateway: &Process,
+    result: PeerResult,
+    interrupted: bool,
+) -> Result<PeerResult, NoResult> {
+    if result.requests == 0 && result.partial {
+        // Ctrl-C reaches a gateway as soon as ourselves.
+        return Err(NoResult::Stopped);
+    }
     if result.requests == 0 && !interrupted {
         return Err(Failure {
             what: format!("no request was answered: {}", result.error_sample),
             place: format!("{}, while measuring", gateway.name()),
             next: String::new(),
-        });
+        }
+        .into());
     }
     Ok(result)
 }

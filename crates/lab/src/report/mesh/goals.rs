@@ -1,408 +1,18 @@
 //! The answer: each goal with what was measured in this run, and the answer in plain words.
 
+mod list;
+
 use std::fmt::Write as _;
+
+use self::list::Bound::{Above, AtLeast, AtMost, Share, Times};
+use self::list::Where::{AtRate, Refusals, Saturated, Updates};
+use self::list::{GOALS, Goal};
 
 use super::metric::Metric;
 use super::runs::{Condition, Runs};
 use crate::report::escape::escape;
 use crate::report::format;
 use crate::statistics::{PAIRS_NEEDED, Summary, Verdict};
-
-/// Where a goal is measured.
-#[derive(Clone, Copy, Debug)]
-enum Where {
-    AtRate,
-    Saturated,
-    Updates,
-    Refusals,
-}
-
-/// How a goal is judged.
-#[derive(Clone, Copy, Debug)]
-enum Bound {
-    /// Ours over theirs, pair by pair, at most.
-    Share(&'static str),
-    /// Ours over theirs, at least.
-    Times(&'static str),
-    /// Ours less theirs, medians, at most.
-    Above(&'static str),
-    /// Ours alone, at most.
-    AtMost,
-    /// Ours alone, at least.
-    AtLeast,
-}
-
-/// A goal.
-#[derive(Clone, Copy, Debug)]
-struct Goal {
-    words: &'static str,
-    at: Where,
-    ours: &'static str,
-    metric: Metric,
-    bound: Bound,
-    must: Option<f64>,
-    aim: Option<f64>,
-}
-
-const fn goal(
-    words: &'static str,
-    at: Where,
-    ours: &'static str,
-    metric: Metric,
-    bound: Bound,
-    must: Option<f64>,
-    aim: Option<f64>,
-) -> Goal {
-    Goal {
-        words,
-        at,
-        ours,
-        metric,
-        bound,
-        must,
-        aim,
-    }
-}
-
-use Bound::{Above, AtLeast, AtMost, Share, Times};
-use Where::{AtRate, Refusals, Saturated, Updates};
-
-/// What the project has set itself, in the order of its performance goals.
-const GOALS: [Goal; 37] = [
-    goal(
-        "99th percentile, inline HTTP/2 as a share of two Envoys",
-        AtRate,
-        "inline-rest",
-        Metric::P99,
-        Share("envoy-2-rest"),
-        Some(1.0 / 5.0),
-        Some(1.0 / 6.0),
-    ),
-    goal(
-        "99th percentile, inline native as a share of two Envoys",
-        AtRate,
-        "inline-native",
-        Metric::P99,
-        Share("envoy-2-rest"),
-        Some(1.0 / 5.0),
-        Some(1.0 / 10.0),
-    ),
-    goal(
-        "99th percentile, inline gRPC as a share of two Envoys",
-        AtRate,
-        "inline-grpc",
-        Metric::P99,
-        Share("envoy-2-grpc"),
-        Some(1.0 / 5.0),
-        Some(1.0 / 6.0),
-    ),
-    goal(
-        "median, inline HTTP/2 as a share of two Envoys",
-        AtRate,
-        "inline-rest",
-        Metric::P50,
-        Share("envoy-2-rest"),
-        None,
-        None,
-    ),
-    goal(
-        "one way, 99th percentile, as the paper takes it",
-        AtRate,
-        "inline-rest",
-        Metric::OneWayP99,
-        Share("envoy-2-rest"),
-        None,
-        None,
-    ),
-    goal(
-        "CPU of all processes, inline HTTP/2 as a share of two Envoys",
-        AtRate,
-        "inline-rest",
-        Metric::CpuAll,
-        Share("envoy-2-rest"),
-        Some(1.0 / 4.0),
-        Some(1.0 / 5.0),
-    ),
-    goal(
-        "CPU of all processes, inline native as a share of two Envoys",
-        AtRate,
-        "inline-native",
-        Metric::CpuAll,
-        Share("envoy-2-rest"),
-        Some(1.0 / 4.0),
-        Some(1.0 / 8.0),
-    ),
-    goal(
-        "the inline stages against no mesh, REST: median",
-        AtRate,
-        "inline-rest",
-        Metric::P50,
-        Above("direct-rest"),
-        Some(15.0),
-        Some(3.0),
-    ),
-    goal(
-        "the inline stages against no mesh, REST: CPU",
-        AtRate,
-        "inline-rest",
-        Metric::CpuAll,
-        Share("direct-rest"),
-        Some(1.2),
-        Some(1.05),
-    ),
-    goal(
-        "the inline stages against no mesh, gRPC: median",
-        AtRate,
-        "inline-grpc",
-        Metric::P50,
-        Above("direct-grpc"),
-        Some(15.0),
-        Some(3.0),
-    ),
-    goal(
-        "the inline stages against no mesh, gRPC: CPU",
-        AtRate,
-        "inline-grpc",
-        Metric::CpuAll,
-        Share("direct-grpc"),
-        Some(1.2),
-        Some(1.05),
-    ),
-    goal(
-        "the inline stages against no mesh, native: median",
-        AtRate,
-        "inline-native",
-        Metric::P50,
-        Above("direct-native"),
-        Some(15.0),
-        Some(3.0),
-    ),
-    goal(
-        "the inline stages against no mesh, native: CPU",
-        AtRate,
-        "inline-native",
-        Metric::CpuAll,
-        Share("direct-native"),
-        Some(1.2),
-        Some(1.05),
-    ),
-    goal(
-        "against gRPC C++ proxyless: median, gRPC",
-        AtRate,
-        "inline-grpc",
-        Metric::P50,
-        Share("grpc-xds"),
-        Some(0.6),
-        Some(0.4),
-    ),
-    goal(
-        "against gRPC C++ proxyless: CPU, gRPC",
-        AtRate,
-        "inline-grpc",
-        Metric::CpuAll,
-        Share("grpc-xds"),
-        Some(0.6),
-        Some(0.4),
-    ),
-    goal(
-        "against gRPC C++ proxyless: median, REST",
-        AtRate,
-        "inline-rest",
-        Metric::P50,
-        Share("grpc-xds"),
-        Some(0.6),
-        Some(0.4),
-    ),
-    goal(
-        "against gRPC C++ proxyless: CPU, REST",
-        AtRate,
-        "inline-rest",
-        Metric::CpuAll,
-        Share("grpc-xds"),
-        Some(0.6),
-        Some(0.4),
-    ),
-    goal(
-        "against gRPC C++ proxyless: median, native",
-        AtRate,
-        "inline-native",
-        Metric::P50,
-        Share("grpc-xds"),
-        Some(0.6),
-        Some(0.25),
-    ),
-    goal(
-        "against gRPC C++ proxyless: CPU, native",
-        AtRate,
-        "inline-native",
-        Metric::CpuAll,
-        Share("grpc-xds"),
-        Some(0.6),
-        Some(0.25),
-    ),
-    goal(
-        "against the paper's shim: 99th percentile, gRPC",
-        AtRate,
-        "inline-grpc",
-        Metric::P99,
-        Share("shim-grpc"),
-        None,
-        None,
-    ),
-    goal(
-        "saturation, all on the cores of this machine",
-        Saturated,
-        "inline-rest",
-        Metric::Qps,
-        AtLeast,
-        Some(80_000.0),
-        Some(120_000.0),
-    ),
-    goal(
-        "saturation against one Envoy",
-        Saturated,
-        "inline-rest",
-        Metric::Qps,
-        Times("envoy-1-rest"),
-        Some(5.0),
-        None,
-    ),
-    goal(
-        "saturation: the inline stages against no mesh",
-        Saturated,
-        "inline-rest",
-        Metric::Qps,
-        Times("direct-rest"),
-        None,
-        None,
-    ),
-    goal(
-        "policy update in effect, 99th percentile",
-        Updates,
-        "inline-rest",
-        Metric::P99,
-        AtMost,
-        Some(150_000.0),
-        Some(20_000.0),
-    ),
-    goal(
-        "policy update in effect, median",
-        Updates,
-        "inline-rest",
-        Metric::P50,
-        AtMost,
-        None,
-        None,
-    ),
-    goal(
-        "first request after start with a control plane",
-        AtRate,
-        "inline-rest",
-        Metric::FirstAnswer,
-        AtMost,
-        Some(20.0),
-        Some(10.0),
-    ),
-    goal(
-        "memory of a process with its endpoints",
-        AtRate,
-        "inline-rest",
-        Metric::GatewayMemory,
-        AtMost,
-        Some(15e6),
-        Some(8e6),
-    ),
-    goal(
-        "REST without a mesh against the nghttp2 C++ reference: CPU",
-        AtRate,
-        "direct-rest",
-        Metric::CpuAll,
-        Share("ref-nghttp2"),
-        Some(1.15),
-        Some(1.0),
-    ),
-    goal(
-        "the same, saturated",
-        Saturated,
-        "direct-rest",
-        Metric::CpuAll,
-        Share("ref-nghttp2"),
-        Some(1.15),
-        Some(1.0),
-    ),
-    goal(
-        "gRPC without a mesh against gRPC C++: CPU",
-        AtRate,
-        "direct-grpc",
-        Metric::CpuAll,
-        Share("ref-grpc"),
-        Some(0.5),
-        Some(0.4),
-    ),
-    goal(
-        "gRPC without a mesh against gRPC C++: median",
-        AtRate,
-        "direct-grpc",
-        Metric::P50,
-        Share("ref-grpc"),
-        Some(0.5),
-        Some(0.4),
-    ),
-    goal(
-        "gRPC without a mesh against gRPC C++: saturated rate",
-        Saturated,
-        "direct-grpc",
-        Metric::Qps,
-        Times("ref-grpc"),
-        Some(5.0),
-        Some(7.0),
-    ),
-    goal(
-        "policy update in effect, native: 99th percentile",
-        Updates,
-        "inline-native",
-        Metric::P99,
-        AtMost,
-        Some(150_000.0),
-        Some(20_000.0),
-    ),
-    goal(
-        "policy update in effect through two Envoys: 99th percentile",
-        Updates,
-        "envoy-2-rest",
-        Metric::P99,
-        AtMost,
-        None,
-        None,
-    ),
-    goal(
-        "policy update in effect, a share of two Envoys: median",
-        Updates,
-        "inline-rest",
-        Metric::P50,
-        Share("envoy-2-rest"),
-        None,
-        None,
-    ),
-    goal(
-        "refusals a second of what is sent again at once",
-        Refusals,
-        "inline-rest",
-        Metric::RefusalRate,
-        AtMost,
-        Some(1.0),
-        None,
-    ),
-    goal(
-        "refusals a second of gRPC C++",
-        Refusals,
-        "grpc-xds",
-        Metric::RefusalRate,
-        AtMost,
-        None,
-        None,
-    ),
-];
 
 /// What came of a goal.
 #[derive(Clone, Debug, PartialEq)]
@@ -414,6 +24,13 @@ struct Found {
     count: usize,
 }
 
+impl Found {
+    /// Whether there are enough pairs and they agree.
+    fn is_shown(&self) -> bool {
+        self.count >= PAIRS_NEEDED && self.shown != Some(false)
+    }
+}
+
 /// Where the goal stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
@@ -421,6 +38,8 @@ enum Standing {
     Aim,
     Must,
     Missed,
+    /// It looks met, but the pairs are too few or do not agree.
+    NotShown,
     NoGoal,
 }
 
@@ -431,6 +50,7 @@ impl Standing {
             Self::Aim => ("good", "aim met"),
             Self::Must => ("good", "must met"),
             Self::Missed => ("bad", "missed"),
+            Self::NotShown => ("none", "not shown"),
             Self::NoGoal => ("none", "no goal"),
         }
     }
@@ -496,6 +116,8 @@ impl Goal {
         };
         if self.must.is_none() && self.aim.is_none() {
             Standing::NoGoal
+        } else if self.holds(self.must.or(self.aim), found.value.median) && !found.is_shown() {
+            Standing::NotShown
         } else if self.holds(self.aim, found.value.median) {
             Standing::Aim
         } else if self.holds(self.must, found.value.median) {
@@ -542,7 +164,7 @@ pub(super) fn section(runs: &Runs<'_>) -> String {
         html,
         "</tbody></table></div><p>Shares and multiples are medians over interleaved pairs, at the \
          cell that comes nearest to the paper's (1500/s, 30 replicas). Below {PAIRS_NEEDED} pairs, \
-         and where pairs do not agree, a standing is a hint and no verdict.</p>"
+         and where pairs do not agree, nothing is shown to be met.</p>"
     );
     html
 }
@@ -642,12 +264,14 @@ fn in_words(runs: &Runs<'_>) -> String {
     }
     let _ = write!(
         sentence,
-        "Of {} goals, {} are met to the aim and {} more as they must be, {} are missed, and {} \
-         could not be judged because their paths were not run here.",
+        "Of {} goals, {} are met to the aim and {} more as they must be, {} are missed, {} look met \
+         but are not shown by enough runs that agree, and {} could not be judged because their paths \
+         were not run here.",
         goals.len(),
         count(Standing::Aim),
         count(Standing::Must),
         count(Standing::Missed),
+        count(Standing::NotShown),
         count(Standing::NotRun),
     );
     sentence
@@ -690,6 +314,14 @@ mod tests {
         assert_eq!(share.standing(Some(&found(0.19))), Standing::Must);
         assert_eq!(share.standing(Some(&found(0.3))), Standing::Missed);
         assert_eq!(share.standing(None), Standing::NotRun);
+        let mut few = found(0.1);
+        few.count = PAIRS_NEEDED - 1;
+        assert_eq!(share.standing(Some(&few)), Standing::NotShown);
+        let mut divided = found(0.1);
+        divided.shown = Some(false);
+        assert_eq!(share.standing(Some(&divided)), Standing::NotShown);
+        divided.value = Summary::of([0.9]).expect("one");
+        assert_eq!(share.standing(Some(&divided)), Standing::Missed);
         let saturation = GOALS
             .iter()
             .find(|goal| goal.must == Some(80_000.0))

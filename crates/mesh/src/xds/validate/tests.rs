@@ -250,6 +250,43 @@ fn a_demand_for_tls_is_kept_and_a_check_that_cannot_be_made_is_a_fault() {
 }
 
 #[test]
+fn health_checks_are_carried_out_or_reported() {
+    use core::health_check::HealthChecker;
+    let check = |checker| core::HealthCheck {
+        interval: seconds(4),
+        interval_jitter_percent: 50,
+        timeout: seconds(2),
+        unhealthy_threshold: Some(3),
+        healthy_threshold: Some(2),
+        health_checker: Some(checker),
+        ..Default::default()
+    };
+    let mut message = static_cluster();
+    let grpc = corewire_message::health::question("smf")
+        .into_bytes()
+        .to_vec();
+    message.health_checks = vec![
+        check(HealthChecker::HttpHealthCheck(Vec::new())),
+        check(HealthChecker::GrpcHealthCheck(grpc)),
+    ];
+    let (data, notices) = cluster_of(&message);
+    let found = data.cluster.health_check.clone().expect("one of them");
+    assert_eq!(&*found.service, "smf");
+    let second = std::time::Duration::from_secs(1);
+    assert_eq!((found.interval, found.jitter), (4 * second, 2 * second));
+    assert_eq!(
+        (found.timeout, found.unhealthy, found.healthy),
+        (2 * second, 3, 2)
+    );
+    assert!(
+        notices.iter().any(|it| it.contains("health_checks[0]")),
+        "{notices:?}"
+    );
+    message.health_checks = vec![check(HealthChecker::GrpcHealthCheck(vec![0xff]))];
+    assert!(faults(decoded(ResourceType::Cluster, &message))[0].contains("cannot be read"));
+}
+
+#[test]
 fn a_route_with_everything() {
     let header = route::route_action::hash_policy::Header {
         header_name: "X-Supi".into(),
