@@ -159,10 +159,14 @@ pub unsafe extern "C" fn rmr_bytes2payload(mbuf: *mut Message, src: *const c_uch
         let (Some(message), false) = (message, src.is_null()) else {
             return errno::set(libc::EINVAL);
         };
-        // SAFETY: not null, so `len` octets, says the header.
-        let octets = unsafe { std::slice::from_raw_parts(src, length(len)) };
-        let copied = message.set_payload(octets);
-        if copied < octets.len() {
+        let at = message.payload_at();
+        let room = message.rmr_octets_mut().get_mut(at..).unwrap_or_default();
+        let copied = length(len).min(room.len());
+        // SAFETY: not null, so `len` octets, says the header, perhaps of this very payload; the room is in
+        // our buffer.
+        unsafe { std::ptr::copy(src, room.as_mut_ptr(), copied) };
+        message.len = copied as c_int;
+        if copied < length(len) {
             message.state = state::OVERFLOW;
             errno::set(libc::EMSGSIZE);
         } else {
@@ -213,8 +217,9 @@ unsafe fn into_field(
         0
     });
     if let Some(field) = message.rmr_octets_mut().get_mut(at..at + fits) {
-        // SAFETY: not null, so `len` octets at least, says the header; the field is in our buffer.
-        unsafe { std::ptr::copy_nonoverlapping(src, field.as_mut_ptr(), fits) };
+        // SAFETY: not null, so `len` octets at least, says the header, perhaps of this very message; the
+        // field is in our buffer.
+        unsafe { std::ptr::copy(src, field.as_mut_ptr(), fits) };
     }
     fits as c_int
 }
@@ -327,7 +332,7 @@ unsafe fn out_of_field(
     }
     errno::set(0);
     // SAFETY: room for as many, says the caller, or just allocated.
-    unsafe { std::ptr::copy_nonoverlapping(field.as_ptr(), dest, room) };
+    unsafe { std::ptr::copy(field.as_ptr(), dest, room) };
     dest
 }
 

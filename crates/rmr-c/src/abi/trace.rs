@@ -30,7 +30,7 @@ pub unsafe extern "C" fn rmr_get_trace(
         let trace = trace(message);
         let copied = trace.len().min(length(size));
         // SAFETY: not null, so room for `size` octets, says the header.
-        unsafe { std::ptr::copy_nonoverlapping(trace.as_ptr(), dest, copied) };
+        unsafe { std::ptr::copy(trace.as_ptr(), dest, copied) };
         copied as c_int
     })
 }
@@ -73,6 +73,7 @@ pub unsafe extern "C" fn rmr_set_trace(
             errno::set(libc::EINVAL);
             return 0;
         }
+        let mut before = None;
         if trace(message).len() != length(size) {
             let Some(mut resized) = message.with_trace(length(size)) else {
                 errno::set(libc::ENOMEM);
@@ -80,13 +81,17 @@ pub unsafe extern "C" fn rmr_set_trace(
             };
             // SAFETY: just made.
             message.swap_buffers(unsafe { resized.as_mut() });
-            // SAFETY: just made, and nobody has it.
-            unsafe { pool::free(resized) };
+            before = Some(resized);
         }
         let range = message.trace_range();
         let area = &mut message.rmr_octets_mut()[range];
-        // SAFETY: not null, so `size` octets, says the header; the area has as many.
-        unsafe { std::ptr::copy_nonoverlapping(data, area.as_mut_ptr(), area.len()) };
+        // SAFETY: not null, so `size` octets, says the header, perhaps of this very message, as it is or
+        // was; the area has as many.
+        unsafe { std::ptr::copy(data, area.as_mut_ptr(), area.len()) };
+        if let Some(before) = before {
+            // SAFETY: made above, and nobody has it; what it holds is copied.
+            unsafe { pool::free(before) };
+        }
         size
     })
 }

@@ -40,7 +40,7 @@ pub(crate) fn write(ready: &Ready<'_>, source: &mut Option<Source>, out: &mut Ve
     let mut record = Record {
         message_type: message.mtype,
         sub_id: message.sub_id,
-        is_call: i32::from_ne_bytes(*field(header, FLAGS)) & flags::CALL != 0,
+        is_call: flags::read(*field(header, FLAGS)) & flags::CALL != 0,
         call_id: octets.get(ready.parts.call.start).copied().unwrap_or(0),
         xaction: field(header, XACTION),
         meid: until_nul(field::<MEID_OCTETS>(header, MEID)),

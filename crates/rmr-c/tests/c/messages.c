@@ -179,6 +179,34 @@ static void symbols(void) {
     rmr_sym_free(table);
 }
 
+/* What is copied in may stand in the message itself, also where a buffer is left behind by it. */
+static void from_itself(void *context) {
+    rmr_mbuf_t *message = rmr_tralloc_msg(context, 100, 8, (const unsigned char *)"tracing");
+    filled(message, 1, "0123456789");
+    rmr_bytes2payload(message, message->payload + 2, 6);
+    CHECK(message->len == 6 && memcmp(message->payload, "234567", 6) == 0);
+    rmr_bytes2payload(message, message->payload, 6);
+    CHECK(message->len == 6 && memcmp(message->payload, "234567", 6) == 0);
+    rmr_str2xact(message, (unsigned char *)"transaction");
+    CHECK(rmr_bytes2xact(message, message->xaction + 5, 7) == 7);
+    CHECK(memcmp(message->xaction, "action", 7) == 0);
+    int size = 0;
+    unsigned char *area = rmr_trace_ref(message, &size);
+    CHECK(size == 8 && rmr_set_trace(message, area + 1, 7) == 7);
+    CHECK(rmr_set_trace(message, message->payload, 3) == 3);
+    area = rmr_trace_ref(message, &size);
+    CHECK(size == 3 && memcmp(area, "234", 3) == 0);
+    CHECK(message->len == 6 && memcmp(message->payload, "234567", 6) == 0);
+    /* Larger than any buffer that is kept for later: what is left behind is freed. */
+    message = rmr_realloc_payload(message, 1 << 20, RMR_COPY, RMR_NO_CLONE);
+    CHECK(message != NULL);
+    memset(message->payload, 'x', 1 << 20);
+    CHECK(rmr_set_trace(message, message->payload, 5000) == 5000);
+    area = rmr_trace_ref(message, &size);
+    CHECK(size == 5000 && area[0] == 'x' && area[4999] == 'x');
+    rmr_free_msg(message);
+}
+
 int main(int count, char **arguments) {
     CHECK(count == 2);
     common_environment();
@@ -188,6 +216,7 @@ int main(int count, char **arguments) {
     trace(context);
     room(context);
     nothing_given(context);
+    from_itself(context);
     symbols();
 
     char *constants = rmr_get_consts();
