@@ -1,6 +1,7 @@
 // The messages of guti.proto, written and read in place: no payload is copied here.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <corewire.hpp>
 #include <cstdint>
@@ -25,17 +26,28 @@ class Head {
     std::size_t size_ = 0;
 };
 
-class AllocateRequestHead : public Head<CW_GUTI_REQUEST_HEAD_MAX> {
+#ifdef PEERS_NEXT
+/// What a later version says in its field 15, as the string "next".
+inline constexpr std::array<std::uint8_t, 6> kLater{0x7a, 4, 'n', 'e', 'x', 't'};
+#else
+inline constexpr std::array<std::uint8_t, 0> kLater{};
+#endif
+
+class AllocateRequestHead : public Head<CW_GUTI_REQUEST_HEAD_MAX + kLater.size()> {
   public:
     explicit AllocateRequestHead(std::size_t payload) noexcept {
-        size_ = cw_guti_encode_allocate_request_head(payload, octets_.data());
+        std::copy(kLater.begin(), kLater.end(), octets_.begin());
+        size_ = kLater.size();
+        size_ += cw_guti_encode_allocate_request_head(payload, octets_.data() + size_);
     }
 };
 
-class AllocateResponseHead : public Head<CW_GUTI_RESPONSE_HEAD_MAX> {
+class AllocateResponseHead : public Head<CW_GUTI_RESPONSE_HEAD_MAX + kLater.size()> {
   public:
     AllocateResponseHead(const cw_guti& guti, std::size_t payload) noexcept {
-        size_ = cw_guti_encode_allocate_response_head(&guti, payload, octets_.data());
+        std::copy(kLater.begin(), kLater.end(), octets_.begin());
+        size_ = kLater.size();
+        size_ += cw_guti_encode_allocate_response_head(&guti, payload, octets_.data() + size_);
     }
 };
 

@@ -11,9 +11,11 @@ namespace peers {
 using namespace grpc_adapters;
 
 Implementation make_grpc_s() { return {serve_sync, connect_s, versions}; }
+#ifndef PEERS_NEXT
 Implementation make_grpc_as() { return {serve_queue, connect_as, versions}; }
 Implementation make_grpc_bi() { return {serve_sync, connect_bi, versions}; }
 Implementation make_grpc_asbi() { return {serve_queue, connect_asbi, versions}; }
 Implementation make_grpc_cb() { return {serve_callback, connect_cb, versions}; }
+#endif
 
 }  // namespace peers

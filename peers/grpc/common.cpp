@@ -22,7 +22,9 @@ cw_guti from_message(const pb::Guti& message) {
     guti.mnc_digits = static_cast<std::uint8_t>(message.mnc_digits());
     guti.amf_region = static_cast<std::uint8_t>(message.amf_region());
     guti.amf_set = static_cast<std::uint16_t>(message.amf_set());
+#ifndef PEERS_NEXT
     guti.amf_pointer = static_cast<std::uint8_t>(message.amf_pointer());
+#endif
     guti.tmsi = message.tmsi();
     return guti;
 }
@@ -33,7 +35,9 @@ void to_message(const cw_guti& guti, pb::Guti& message) {
     message.set_mnc_digits(guti.mnc_digits);
     message.set_amf_region(guti.amf_region);
     message.set_amf_set(guti.amf_set);
+#ifndef PEERS_NEXT
     message.set_amf_pointer(guti.amf_pointer);
+#endif
     message.set_tmsi(guti.tmsi);
 }
 
@@ -84,11 +88,18 @@ Channel::Channel(const Endpoint& server) {
     // gRPC keeps trying where there is nobody; a socket of our own knows at once.
     connect_to(server);
     grpc::ChannelArguments arguments;
+    std::string target = server.to_string();
+    if (!server.others.empty()) {
+        // gRPC's own balancing over a list: its policy round_robin, its resolver of addresses.
+        target = "ipv4:" + target;
+        for (const std::string& other : server.others) target += "," + other;
+        arguments.SetLoadBalancingPolicyName("round_robin");
+    }
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);
     // Without a pool of its own, channels to one address share one connection.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    channel_ = grpc::CreateCustomChannel(server.to_string(), credentials(server.tls), arguments);
+    channel_ = grpc::CreateCustomChannel(target, credentials(server.tls), arguments);
     const bool connected = server.tls.on()
                                ? connects(*channel_)
                                : channel_->WaitForConnected(in_seconds(kCallTimeoutSeconds));
@@ -125,6 +136,9 @@ grpc::Status allocate(Allocator& allocator, std::string&& payload, pb::AllocateR
     }
     to_message(guti, *response.mutable_guti());
     response.set_payload(std::move(payload));
+#ifdef PEERS_NEXT
+    response.set_served_by("a later version");
+#endif
     return grpc::Status::OK;
 }
 

@@ -22,6 +22,9 @@ class SyncUnaryClient final : public Client {
             context_.emplace();
         }
         request_.set_payload(payload.data(), payload.size());
+#ifdef PEERS_NEXT
+        request_.set_requester("a later version");
+#endif
         expect_ok(stub_->Allocate(&*context_, request_, &response_));
         return to_response(response_);
     }

@@ -97,6 +97,8 @@ struct Adapter {
     std::optional<Implementation> implementation;
     /// Why it has no TLS; empty when it has.
     std::string_view no_tls = {};
+    /// True when its framework balances calls over several servers by itself.
+    bool balances = false;
 };
 
 }  // namespace peers

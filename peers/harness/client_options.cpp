@@ -12,6 +12,8 @@ Usage: corewire-peer-client --adapter NAME --connect HOST:PORT [options]
 
   --adapter NAME        which adapter; --list shows all
   --connect HOST:PORT   the address that the server printed
+  --also HOST:PORT      another server of the same service, for adapters whose framework balances
+                        over several; repeat for more
   --clients N           threads, each with a connection of its own (default 1)
   --payload BYTES       size of the payload in each request and each response (default 0)
   --mode no-rate|rate   no-rate: the next request leaves when the answer is here (default)
@@ -55,6 +57,12 @@ void read_option(Arguments& arguments, ClientOptions& options) {
             options.server = Endpoint::parse(arguments.value());
         } catch (const std::invalid_argument& error) {
             throw UsageError(std::string("--connect: ") + error.what());
+        }
+    } else if (arguments.is("--also")) {
+        try {
+            options.others.push_back(Endpoint::parse(arguments.value()).to_string());
+        } catch (const std::invalid_argument& error) {
+            throw UsageError(std::string("--also: ") + error.what());
         }
     } else if (arguments.is("--clients")) {
         options.clients = static_cast<unsigned>(arguments.whole_number(1, 4096));
@@ -117,6 +125,9 @@ void check(const ClientOptions& options) {
     if (options.rate != 0 && (options.rate > 1e9 || options.rate < 1e-3)) {
         throw UsageError("--rate must be from 0.001 to 1000000000");
     }
+    if (!options.others.empty() && !options.adapter->balances) {
+        throw UsageError(std::string(options.adapter->name) + " takes one server");
+    }
     if (options.connections == Connections::shared && !options.adapter->can_share) {
         throw UsageError(std::string(options.adapter->name) +
                          " cannot share a connection between clients");
@@ -129,6 +140,7 @@ ClientOptions parse_client_options(int argc, char** argv) {
     ClientOptions options;
     for (Arguments arguments(argc, argv); arguments.next();) read_option(arguments, options);
     options.server.tls = options.tls;
+    options.server.others = options.others;
     if (!options.help && !options.list) check(options);
     return options;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/adapter.hpp"
 
@@ -21,6 +22,8 @@ enum class Mode {
 struct ClientOptions {
     const Adapter* adapter = nullptr;
     Endpoint server;
+    /// Goes to `server.others` when all options are read.
+    std::vector<std::string> others;
     unsigned clients = 1;
     std::size_t payload_bytes = 0;
     Mode mode = Mode::no_rate;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/tls.hpp"
 
@@ -15,6 +16,9 @@ struct Endpoint {
     std::uint16_t port = 0;
     /// Not part of the text.
     Tls tls{};
+    /// Other servers of the same service, as "host:port"; for adapters that balance. Not part of
+    /// the text.
+    std::vector<std::string> others{};
 
     /// Reads "127.0.0.1:5000", "localhost:0" or "[::1]:5000". Throws std::invalid_argument.
     static Endpoint parse(std::string_view text);

@@ -1,5 +1,6 @@
 // The GUTI service of the evaluation, for the Thrift peers; guti.proto says the same for gRPC.
 namespace cpp guti.thrift
+namespace py guti_thrift
 
 // 5G-GUTI, 3GPP TS 23.003 clause 2.10.
 struct Guti {

@@ -96,16 +96,15 @@ void expect_type(const Message& message, Type type) {
 Response TcpAsClient::allocate(std::string_view payload) {
     last_ = connection_->call(Type::allocate_request, payload);
     expect_type(last_, Type::allocate_response);
-    Response response{};
-    if (!read_struct(last_.body, response.guti)) throw CallError("the response is too short");
-    response.payload =
-        std::string_view(reinterpret_cast<const char*>(last_.body.data()), last_.body.size())
-            .substr(sizeof response.guti);
-    return response;
+    GutiOnWire guti{};
+    if (!read_struct(last_.body, guti)) throw CallError("the response is too short");
+    const std::string_view body(reinterpret_cast<const char*>(last_.body.data()),
+                                last_.body.size());
+    return {guti, body.substr(sizeof guti)};
 }
 
 void TcpAsClient::deallocate(const cw_guti& guti) {
-    last_ = connection_->call(Type::deallocate_request, bytes_of(guti));
+    last_ = connection_->call(Type::deallocate_request, bytes_of(GutiOnWire{guti}));
     expect_type(last_, Type::deallocate_response);
 }
 

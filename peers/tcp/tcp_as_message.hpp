@@ -21,6 +21,15 @@ enum class Type : std::uint32_t {
     failure = 5,              // body: std::int32_t, a status of the allocator or kNotUnderstood
 };
 
+#ifdef PEERS_NEXT
+/// A later version, which has one field more to tell.
+struct GutiOnWire : cw_guti {
+    std::uint32_t served_by = 0;
+};
+#else
+using GutiOnWire = cw_guti;
+#endif
+
 inline constexpr std::int32_t kNotUnderstood = -1;
 /// A longer message is taken for nonsense and ends the connection.
 inline constexpr std::uint32_t kLongestBody = 256U << 20;

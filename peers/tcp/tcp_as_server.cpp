@@ -72,14 +72,14 @@ std::vector<std::uint8_t> PoolServer::answer(const Header& header,
                                              const std::vector<std::uint8_t>& body) {
     std::int32_t status = kNotUnderstood;
     if (header.type == Type::allocate_request) {
-        cw_guti guti{};
+        GutiOnWire guti{};
         status = allocator_.allocate(guti);
         if (status == 0) {
             const std::string_view payload(reinterpret_cast<const char*>(body.data()), body.size());
             return marshal(Type::allocate_response, header.tag, bytes_of(guti), payload);
         }
     } else if (header.type == Type::deallocate_request) {
-        cw_guti guti{};
+        GutiOnWire guti{};
         if (read_struct(body, guti)) {
             status = allocator_.deallocate(guti);
             if (status == 0) return marshal(Type::deallocate_response, header.tag, {});

@@ -17,7 +17,9 @@ cw_guti from_message(const idl::Guti& message) {
     guti.mnc_digits = static_cast<std::uint8_t>(message.mnc_digits);
     guti.amf_region = static_cast<std::uint8_t>(message.amf_region);
     guti.amf_set = static_cast<std::uint16_t>(message.amf_set);
+#ifndef PEERS_NEXT
     guti.amf_pointer = static_cast<std::uint8_t>(message.amf_pointer);
+#endif
     guti.tmsi = static_cast<std::uint32_t>(message.tmsi);
     return guti;
 }
@@ -28,7 +30,9 @@ void to_message(const cw_guti& guti, idl::Guti& message) {
     message.mnc_digits = static_cast<std::int8_t>(guti.mnc_digits);
     message.amf_region = static_cast<std::int8_t>(guti.amf_region);
     message.amf_set = static_cast<std::int16_t>(guti.amf_set);
+#ifndef PEERS_NEXT
     message.amf_pointer = static_cast<std::int8_t>(guti.amf_pointer);
+#endif
     message.tmsi = static_cast<std::int32_t>(guti.tmsi);
 }
 
@@ -70,6 +74,9 @@ void allocate(Allocator& allocator, const idl::AllocateRequest& request,
     if (status != 0) throw error_of(status);
     to_message(guti, response.guti);
     response.payload = request.payload;
+#ifdef PEERS_NEXT
+    response.served_by = "a later version";
+#endif
 }
 
 void deallocate(Allocator& allocator, const idl::DeallocateRequest& request) {

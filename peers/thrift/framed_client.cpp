@@ -60,6 +60,9 @@ class FramedClient final : public Client {
     Response allocate(std::string_view payload) override {
         call([&] {
             request_.payload.assign(payload);
+#ifdef PEERS_NEXT
+            request_.requester = "a later version";
+#endif
             connection_->client().Allocate(response_, request_);
         });
         return to_response(response_);

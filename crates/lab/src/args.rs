@@ -71,6 +71,10 @@ pub(crate) enum ScenarioArgs {
     /// RMR Communications"
     #[command(after_help = crate::rmr::EXAMPLES)]
     Rmr(Box<crate::rmr::RmrArgs>),
+    /// What gRPC, Thrift, plain TCP and Corewire can do beside moving messages: tables 5.1 to 5.4 of
+    /// the thesis, each cell tried
+    #[command(after_help = crate::qualities::EXAMPLES)]
+    Qualities(Box<crate::qualities::QualitiesArgs>),
 }
 
 const GUTI_EXAMPLES: &str = "\

@@ -8,6 +8,7 @@ mod plan;
 mod profile;
 mod run;
 mod talk;
+mod trial;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,6 +32,7 @@ use crate::stop::Stop;
 pub(crate) use self::adapters::{Catalog, suffix};
 pub(crate) use self::figures::{latency, measured};
 pub(crate) use self::peers::Peers;
+pub(crate) use self::trial::{Ends, Trial, Tried};
 
 /// Its name on the command line and in the records.
 pub(crate) const NAME: &str = "guti";

@@ -29,6 +29,7 @@ mod machine;
 mod mesh;
 mod process;
 mod progress;
+mod qualities;
 mod quiet;
 pub mod record;
 pub mod report;
@@ -69,6 +70,7 @@ pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
             ScenarioArgs::Floor(args) => run::guti(&args.into()),
             ScenarioArgs::Mesh(args) => run::mesh(&args),
             ScenarioArgs::Rmr(args) => run::rmr(&args),
+            ScenarioArgs::Qualities(args) => run::qualities(&args),
         },
         LabCommand::List(args) => list::print(&args),
         LabCommand::Report { dir } => {

@@ -10,6 +10,7 @@ use crate::core5g;
 use crate::guti::{Catalog, NAME, Peers};
 use crate::mesh::{self, PATHS, Programs};
 use crate::process::CpuPlan;
+use crate::qualities;
 use crate::rmr;
 
 /// Prints scenarios, profiles and adapters.
@@ -25,6 +26,7 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
         row(mesh::NAME, "the inline mesh beside the sidecar it replaces"),
         row(rmr::NAME, "message routing over every transport"),
         row(core5g::NAME, "a 5G core: registration, session, detach"),
+        row(qualities::NAME, "what each framework can do, tried"),
         String::new(),
         "Profiles".to_owned(),
     ];

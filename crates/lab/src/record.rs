@@ -17,6 +17,9 @@ pub use histogram::{BINS_50US, HistogramError, LatencyHistogram};
 /// The version of the shape below; raised when a reader of the old shape would go wrong.
 pub const SCHEMA: u32 = 1;
 
+/// Where a record that holds a verdict instead of figures names what was checked.
+pub(crate) const QUALITY: &str = "quality";
+
 /// How requests are generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,8 +106,8 @@ pub enum Status {
 
 /// One run.
 ///
-/// `measured` is there exactly when `status` is not [`Status::Failed`]; its fields stand flat
-/// beside the others in the JSON line.
+/// `measured` is there exactly when `status` is not [`Status::Failed`] and something was to be
+/// measured; its fields stand flat beside the others in the JSON line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Record {
     /// [`SCHEMA`].
@@ -123,7 +126,7 @@ pub struct Record {
     /// Why it did not, when it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
-    /// The figures, unless it failed.
+    /// The figures, unless it failed or was a check (`extra.quality`).
     #[serde(flatten)]
     pub measured: Option<Measured>,
     /// The network alone: one byte there and back over TCP, same pinning, just before this
@@ -185,6 +188,7 @@ impl<'de> Deserialize<'de> for Record {
         let head = Head::deserialize(&value).map_err(de::Error::custom)?;
         let measured = match head.status {
             Status::Failed => None,
+            Status::Complete if head.extra.contains_key(QUALITY) => None,
             Status::Complete | Status::Partial => {
                 Some(Measured::deserialize(&value).map_err(de::Error::custom)?)
             }

@@ -12,6 +12,7 @@ use crate::core5g::{Core5g, Core5gArgs};
 use crate::guti::Guti;
 use crate::mesh::{Mesh, MeshArgs};
 use crate::progress::Progress;
+use crate::qualities::{Qualities, QualitiesArgs};
 use crate::record::Record;
 use crate::results;
 use crate::rmr::{Rmr, RmrArgs};
@@ -76,6 +77,16 @@ fn refuse_profiles_of_guti(common: &CommonArgs) -> anyhow::Result<()> {
         bail!("this profile is one of `lab run guti`; there are smoke, quick and full");
     }
     Ok(())
+}
+
+/// Tries the qualities.
+pub(crate) fn qualities(args: &QualitiesArgs) -> anyhow::Result<ExitCode> {
+    let before = earlier(&args.common)?;
+    let mut scenario = Qualities::new(args)?;
+    if let Some(caveat) = scenario.caveat() {
+        eprintln!("note: {caveat}");
+    }
+    scenario_run(&mut scenario, &args.common, &before)
 }
 
 /// What the directory to resume holds.

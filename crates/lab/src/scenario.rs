@@ -38,6 +38,11 @@ pub(crate) trait Scenario {
         true
     }
 
+    /// Whether anything is compared with the network alone.
+    fn has_baseline(&self) -> bool {
+        true
+    }
+
     /// Measures the network alone, with the same pinning.
     fn baseline(&mut self, stop: &Stop) -> Result<Baseline, Failure>;
 
@@ -152,6 +157,8 @@ impl From<Failure> for NoResult {
 #[derive(Debug)]
 pub(crate) enum Figures {
     Complete(Box<Measured>),
+    /// Nothing was to be measured: what came of it is among the scenario's own.
+    Checked,
     /// Stopped by the user before its time.
     Partial(Box<Measured>),
     /// Stopped by the user before there was anything.

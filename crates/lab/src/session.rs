@@ -136,6 +136,9 @@ impl Session<'_> {
     }
 
     fn baseline(&mut self) -> Option<Baseline> {
+        if !self.scenario.has_baseline() {
+            return None;
+        }
         match self.scenario.baseline(self.stop) {
             Ok(baseline) => Some(baseline),
             Err(failure) => {
@@ -163,6 +166,7 @@ impl Session<'_> {
         } = outcome;
         let (status, measured, error) = match result {
             Ok(Figures::Complete(measured)) => (Status::Complete, Some(*measured), None),
+            Ok(Figures::Checked) => (Status::Complete, None, None),
             Ok(Figures::Partial(measured)) => (Status::Partial, Some(*measured), None),
             Ok(Figures::Nothing) => {
                 self.tally.left_out += 1;

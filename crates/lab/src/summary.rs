@@ -18,11 +18,15 @@ fn key(cell: &Cell) -> Cell {
 
 /// A table a cell.
 pub(crate) fn table(records: &[Record]) -> String {
-    let (messages, requests): (Vec<&Record>, Vec<&Record>) = records
+    let (checks, measured): (Vec<&Record>, Vec<&Record>) = records
         .iter()
+        .partition(|record| record.cell.scenario == crate::qualities::NAME);
+    let (messages, requests): (Vec<&Record>, Vec<&Record>) = measured
+        .into_iter()
         .partition(|record| record.cell.scenario == crate::rmr::NAME);
     let mut text = requests_table(&requests);
     text.push_str(&rmr::table(&messages));
+    text.push_str(&crate::report::qualities_table(&checks));
     text
 }
 

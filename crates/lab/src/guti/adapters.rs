@@ -81,7 +81,10 @@ pub(crate) struct Adapter {
     connections: String,
     /// Why it has no TLS; empty when it has.
     #[serde(default)]
-    no_tls: String,
+    pub(super) no_tls: String,
+    /// Whether its framework balances over several servers by itself.
+    #[serde(default)]
+    pub(super) balances: bool,
 }
 
 /// All adapters, those of the evaluation first and in its order.
@@ -159,6 +162,7 @@ impl Catalog {
                     description: description.to_owned(),
                     connections: String::new(),
                     no_tls: String::new(),
+                    balances: false,
                 })
             })
             .collect();

@@ -87,6 +87,17 @@ impl Bench {
         }
     }
 
+    /// A server alone, and where it listens.
+    pub(super) fn serve(
+        &self,
+        subject: &Subject,
+        stop: &Stop,
+    ) -> Result<(Process, String), NoResult> {
+        let server = self.start_server(subject)?;
+        let ready = await_ready(&server, self.patience, stop)?;
+        Ok((server, ready.address))
+    }
+
     fn start_server(&self, subject: &Subject) -> Result<Process, Failure> {
         let arguments = ["--adapter", &subject.adapter, "--listen", &self.listen];
         let arguments = arguments.map(str::to_owned).into_iter();

@@ -21,6 +21,7 @@ mod mesh;
 mod page;
 mod palette;
 mod provenance;
+mod qualities;
 mod rmr;
 mod scale;
 mod svg;
@@ -35,6 +36,7 @@ use anyhow::{Context as _, bail};
 use crate::record::Record;
 use crate::results;
 use page::Section;
+pub(crate) use qualities::lines as qualities_table;
 
 /// Name of the page in a result directory.
 const PAGE: &str = "report.html";
@@ -93,6 +95,7 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
             "guti" => guti::report(&records),
             "mesh" => mesh::report(&records),
             "rmr" => rmr::report(&records),
+            "qualities" => qualities::report(&records),
             other => bail!("{}: no report for the scenario {other:?}", dir.display()),
         };
         titles.push(report.title);
