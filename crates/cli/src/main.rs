@@ -26,6 +26,7 @@ Examples:
   corewire lab run rmr                       message routing over every transport, three minutes
   corewire nf guti                           the GUTI service: native, gRPC and REST on one port
   corewire core up                           a 5G core: every network function a process
+  corewire ran attach --ues 10               ten UEs register there and establish sessions
   corewire control --config FILE             the control plane: registry and xDS server
   corewire mesh bridge TARGET                REST, gRPC and native callers to a target of the mesh")]
 struct Cli {
@@ -43,6 +44,8 @@ enum Command {
     Mesh(mesh::MeshArgs),
     /// Run the 5G core: every network function a process of its own
     Core(corewire_core5g::CoreArgs),
+    /// Simulate gNBs and UEs: attach them to a core and check everything that they get
+    Ran(corewire_core5g::RanArgs),
     /// Run a network function
     Nf(nf::NfArgs),
 }
@@ -71,6 +74,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Control(args) => corewire_control::run(args),
         Command::Mesh(args) => mesh::run(args),
         Command::Core(args) => args.run(),
+        Command::Ran(args) => args.run(),
         Command::Nf(args) => nf::run(args),
     }
 }

@@ -47,6 +47,7 @@ pub use amf::AmfArgs;
 pub use ausf::AusfArgs;
 pub use nrf::NrfArgs;
 pub use program::CoreArgs;
+pub use ran::RanArgs;
 pub use smf::SmfArgs;
 pub use udm::UdmArgs;
 pub use udsf::UdsfArgs;
