@@ -1,6 +1,5 @@
 //! The gNBs of an AMF: one association each, its reader, and what is sent to it.
 
-use super::n2::{N2Association, N2Listener};
 use super::ue::{self, Event};
 use super::ues::{Delivery, Slot};
 use super::{Amf, ng_reset, ng_setup};
@@ -8,11 +7,13 @@ use crate::aka::Kgnb;
 use crate::nas::{STmsi, Snssai, Tai, UeSecurityCapability};
 use crate::ngap::{
     AmfUeNgapId, Cause, DownlinkNas, ErrorIndication, InitialContextSetupRequest, InitialUeMessage,
-    NgapMessage, Paging, PduSessionResourceModifyRequest, PduSessionResourceReleaseCommand,
+    NgapMessage, PPID, Paging, PduSessionResourceModifyRequest, PduSessionResourceReleaseCommand,
     PduSessionResourceSetupRequest, RanUeNgapId, SessionModify, SessionSetup, SessionTransfer,
     UeAmbr, UeConnection, UeContextReleaseCommand, UeIds, UePair,
 };
+use anyhow::{Context as _, bail};
 use corewire_guti::Guami;
+use corewire_transport::sctp::{Association, AssociationSender, Carrier, Driver};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,7 +53,7 @@ impl Gnbs {
 /// One gNB.
 pub(super) struct Gnb {
     number: u64,
-    association: N2Association,
+    association: AssociationSender,
     tais: Mutex<Vec<Tai>>,
     /// NG Setup is done: other procedures may begin (TS 38.413, 8.7.1.1).
     is_set_up: AtomicBool,
@@ -67,7 +68,7 @@ impl Gnb {
             Ok(octets) => octets,
             Err(error) => return eprintln!("amf: a message for a gNB: {error}"),
         };
-        if let Err(error) = self.association.send(stream, octets) {
+        if let Err(error) = self.association.send(stream, PPID, &octets) {
             eprintln!("amf: a gNB does not take a message: {error}");
         }
     }
@@ -220,43 +221,78 @@ pub(super) struct GnbContext<'a> {
     pub(super) ambr: UeAmbr,
 }
 
-/// Takes gNBs from now on.
+/// UDP ports of SCTP in UDP: this node's (RFC 6951), and that of gNBs, which may be on this host.
+const UDP_PORTS: (u16, u16) = (9899, 9900);
+
+/// Takes gNBs from now on; says where, and what carries their messages.
 ///
 /// # Errors
 /// When N2 cannot be listened at.
 pub(super) fn listen(amf: &Arc<Amf>, carrier: &str, address: &str) -> anyhow::Result<()> {
-    let listener = N2Listener::bind(carrier, address)?;
+    let carrier = match carrier {
+        "sctp" => Carrier::Raw,
+        "udp" => Carrier::Udp {
+            local: UDP_PORTS.0,
+            remote: UDP_PORTS.1,
+        },
+        "tcp" => Carrier::Tcp,
+        other => bail!("--n2 {other}: sctp, udp or tcp"),
+    };
+    let address = address
+        .parse()
+        .with_context(|| format!("--n2-listen {address}"))?;
+    let driver = Driver::start(carrier).context("N2 cannot be carried")?;
+    let mut acceptor = driver
+        .listen(address)
+        .with_context(|| format!("N2 cannot be listened at {address}"))?;
+    eprintln!(
+        "amf: N2 at {}: {}",
+        acceptor.address(),
+        driver.description()
+    );
     let task = Arc::clone(amf);
     amf.runtime.spawn(0, async move {
-        while let Some(association) = listener.accept().await {
-            let number = task.gnbs.next.fetch_add(1, Ordering::Relaxed);
-            let gnb = Arc::new(Gnb {
-                number,
-                association,
-                tais: Mutex::default(),
-                is_set_up: AtomicBool::new(false),
-                ues: Mutex::default(),
-            });
-            task.gnbs.lock().insert(number, Arc::clone(&gnb));
-            task.numbers.gnbs.up();
-            let amf = Arc::clone(&task);
-            let loops = amf.runtime.loops().len() as u64;
-            let loop_index = usize::try_from(number % loops).unwrap_or_default();
-            task.runtime
-                .spawn(loop_index, async move { serve(&amf, &gnb).await });
+        // The driver lives as long as there is somebody to accept for.
+        let _driver = driver;
+        while let Ok(association) = acceptor.accept().await {
+            accept(&task, association);
         }
     });
     Ok(())
 }
 
+fn accept(amf: &Arc<Amf>, association: Association) {
+    let number = amf.gnbs.next.fetch_add(1, Ordering::Relaxed);
+    let gnb = Arc::new(Gnb {
+        number,
+        association: association.sender(),
+        tais: Mutex::default(),
+        is_set_up: AtomicBool::new(false),
+        ues: Mutex::default(),
+    });
+    amf.gnbs.lock().insert(number, Arc::clone(&gnb));
+    amf.numbers.gnbs.up();
+    let task = Arc::clone(amf);
+    let loops = amf.runtime.loops().len() as u64;
+    let loop_index = usize::try_from(number % loops).unwrap_or_default();
+    amf.runtime.spawn(
+        loop_index,
+        async move { serve(&task, &gnb, association).await },
+    );
+}
+
 /// Reads what a gNB sends until its association ends.
-async fn serve(amf: &Arc<Amf>, gnb: &Arc<Gnb>) {
-    while let Some((stream, octets)) = gnb.association.receive().await {
-        match NgapMessage::decode(&octets) {
-            Ok(message) => dispatch(amf, gnb, stream, message),
+async fn serve(amf: &Arc<Amf>, gnb: &Arc<Gnb>, mut association: Association) {
+    while let Ok(message) = association.receive().await {
+        if message.ppid != PPID {
+            // Nothing that an AMF reads (TS 38.412, 7).
+            continue;
+        }
+        match NgapMessage::decode(&message.bytes) {
+            Ok(decoded) => dispatch(amf, gnb, message.stream, decoded),
             Err(error) => {
                 if let Some(answer) = error.answer() {
-                    gnb.send(stream, &answer);
+                    gnb.send(message.stream, &answer);
                 }
             }
         }

@@ -18,7 +18,6 @@ mod gnb;
 mod gutis;
 mod identity;
 mod initial;
-mod n2;
 mod namf;
 mod network;
 mod ng_reset;

@@ -20,7 +20,7 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         );
         return Ok(ExitCode::FAILURE);
     };
-    let rows: Vec<Row> = core.nfs.iter().map(Row::of).collect();
+    let rows: Vec<Row<'_>> = core.nfs.iter().map(Row::of).collect();
     if args.json {
         let nfs: Vec<Value> = rows.iter().map(Row::document).collect();
         println!(
