@@ -45,8 +45,9 @@ pub(super) async fn lost(ue: &mut Ue, link: &Link) {
 
 /// The UE has come back on another connection: the one before is of no use. Its gNB's answer is for
 /// nobody.
-pub(super) async fn abandon_link(ue: &mut Ue) {
-    if let Some(link) = ue.link.clone() {
+pub(super) async fn abandon_link(ue: &mut Ue, now: &Link) {
+    // A gNB that says the same number again has let go of the former connection itself.
+    if let Some(link) = ue.link.clone().filter(|link| !link.has_number_of(now)) {
         link.release(Cause::RELEASE_BY_CORE);
     }
     idle(ue).await;

@@ -87,7 +87,7 @@ async fn ask(ue: &mut Ue, ksi: Ksi, challenge: &Challenge) -> Result<Answer, End
             message: NasMessage::AuthenticationFailure(failure),
             ..
         } => Ok(Answer::Failure(failure)),
-        other => Err(other),
+        other => Err(Box::new(other)),
     })
     .await
 }

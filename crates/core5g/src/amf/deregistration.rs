@@ -33,7 +33,7 @@ pub(super) async fn by_network(ue: &mut Ue) {
                     message: NasMessage::DeregistrationAcceptFromUe(_),
                     ..
                 } => Ok(()),
-                other => Err(other),
+                other => Err(Box::new(other)),
             })
             .await;
     }
@@ -55,6 +55,7 @@ pub(super) async fn implicit(ue: &mut Ue) {
 async fn end(ue: &mut Ue) {
     session_transport::release_all(ue).await;
     nudm::deregister(ue).await;
+    store::remove_pointer(ue).await;
     forget(ue).await;
 }
 

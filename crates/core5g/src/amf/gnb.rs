@@ -58,7 +58,8 @@ pub(super) struct Gnb {
     /// NG Setup is done: other procedures may begin (TS 38.413, 8.7.1.1).
     is_set_up: AtomicBool,
     /// By RAN UE NGAP ID: whose connections it carries.
-    ues: Mutex<HashMap<u32, (Arc<Slot>, u16)>>,
+    ues: Mutex<HashMap<u32, Connection>>,
+    next: AtomicU64,
 }
 
 impl Gnb {
@@ -89,37 +90,53 @@ impl Gnb {
         let ues = self.ues();
         let found = match (connection.ran, connection.amf) {
             (Some(ran), _) => ues.get_key_value(&ran.0),
-            (None, Some(amf)) => ues.iter().find(|(_, (slot, _))| slot.id == amf),
+            (None, Some(amf)) => ues.iter().find(|(_, found)| found.slot.id == amf),
             (None, None) => None,
         };
-        let (ran, (slot, stream)) = found?;
-        let link = self.link(slot, *ran, *stream);
-        Some((Arc::clone(slot), link))
+        let (ran, found) = found?;
+        Some((Arc::clone(&found.slot), self.link(found, *ran)))
     }
 
     /// Every UE has lost its connection.
     pub(super) fn lose_all(self: &Arc<Self>) {
         let ues = std::mem::take(&mut *self.ues());
-        for (ran, (slot, stream)) in ues {
-            let link = self.link(&slot, ran, stream);
-            slot.deliver(Event::Lost(link));
+        for (ran, connection) in ues {
+            let link = self.link(&connection, ran);
+            connection.slot.deliver(Event::Lost(link));
         }
     }
 
-    fn link(self: &Arc<Self>, slot: &Slot, ran: u32, stream: u16) -> Link {
+    fn connection(&self, slot: &Arc<Slot>, stream: u16) -> Connection {
+        Connection {
+            slot: Arc::clone(slot),
+            stream,
+            serial: self.next.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    fn link(self: &Arc<Self>, connection: &Connection, ran: u32) -> Link {
         Link {
             gnb: Arc::clone(self),
             ue: UePair {
-                amf: slot.id,
+                amf: connection.slot.id,
                 ran: RanUeNgapId(ran),
             },
-            stream,
+            stream: connection.stream,
+            serial: connection.serial,
         }
     }
 
-    fn ues(&self) -> MutexGuard<'_, HashMap<u32, (Arc<Slot>, u16)>> {
+    fn ues(&self) -> MutexGuard<'_, HashMap<u32, Connection>> {
         self.ues.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whose connection a gNB's number is.
+struct Connection {
+    slot: Arc<Slot>,
+    stream: u16,
+    /// Tells it from an earlier one of the same number, even of the same UE.
+    serial: u64,
 }
 
 /// A UE's connection: which gNB, and by which number there.
@@ -129,11 +146,12 @@ pub(super) struct Link {
     ue: UePair,
     /// The stream that the UE's messages come by; its own go there too.
     stream: u16,
+    serial: u64,
 }
 
 impl PartialEq for Link {
     fn eq(&self, other: &Self) -> bool {
-        self.gnb.number == other.gnb.number && self.ue == other.ue
+        self.gnb.number == other.gnb.number && self.serial == other.serial
     }
 }
 
@@ -197,12 +215,17 @@ impl Link {
         });
     }
 
+    /// Whether the gNB says the same number for both.
+    pub(super) fn has_number_of(&self, other: &Self) -> bool {
+        self.gnb.number == other.gnb.number && self.ue.ran == other.ue.ran
+    }
+
     /// The connection is over: the number may be another UE's now.
     pub(super) fn forget(&self) {
         let mut ues = self.gnb.ues();
         if ues
             .get(&self.ue.ran.0)
-            .is_some_and(|(slot, _)| slot.id == self.ue.amf)
+            .is_some_and(|connection| connection.serial == self.serial)
         {
             ues.remove(&self.ue.ran.0);
         }
@@ -222,7 +245,7 @@ pub(super) struct GnbContext<'a> {
 }
 
 /// UDP ports of SCTP in UDP: this node's (RFC 6951), and that of gNBs, which may be on this host.
-const UDP_PORTS: (u16, u16) = (9899, 9900);
+const UDP_PORTS: (u16, u16) = (9899, 9898);
 
 /// Takes gNBs from now on; says where, and what carries their messages.
 ///
@@ -269,6 +292,7 @@ fn accept(amf: &Arc<Amf>, association: Association) {
         tais: Mutex::default(),
         is_set_up: AtomicBool::new(false),
         ues: Mutex::default(),
+        next: AtomicU64::new(0),
     });
     amf.gnbs.lock().insert(number, Arc::clone(&gnb));
     amf.numbers.gnbs.up();
@@ -350,15 +374,14 @@ fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessag
         let busy = error_indication(None, Some(message.ran), Cause::OVERLOAD);
         return gnb.send(stream, &busy);
     };
-    let link = gnb.link(&slot, message.ran.0, stream);
-    if !take(gnb, &link, &slot) {
+    let Some(link) = take(gnb, &slot, message.ran.0, stream) else {
         let busy = error_indication(None, Some(message.ran), Cause::OVERLOAD);
         gnb.send(stream, &busy);
         if is_new {
             amf.ues.remove(&slot, None, None);
         }
         return;
-    }
+    };
     let event = Event::Initial(link.clone(), message.nas);
     if is_new {
         return ue::start(ue::new(amf, &slot), event);
@@ -369,27 +392,40 @@ fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessag
     }
 }
 
-/// The gNB's number is this UE's; who had it before has lost its connection. `false` when the gNB has
-/// too many UEs.
-fn take(gnb: &Arc<Gnb>, link: &Link, slot: &Arc<Slot>) -> bool {
+/// Serves whoever is behind this connection as a UE of which nothing is known.
+pub(super) fn divert(amf: &Arc<Amf>, link: &Link, nas: Vec<u8>) {
+    let Some(slot) = amf.ues.add(amf.runtime.loops().len()) else {
+        return link.forget();
+    };
+    let (gnb, ran) = (&link.gnb, link.ue.ran.0);
+    let connection = gnb.connection(&slot, link.stream);
+    let other = gnb.link(&connection, ran);
+    gnb.ues().insert(ran, connection);
+    ue::start(ue::new(amf, &slot), Event::Initial(other, nas));
+}
+
+/// The gNB's number is this UE's; who had it before has lost its connection. `None` when the gNB has too
+/// many UEs.
+fn take(gnb: &Arc<Gnb>, slot: &Arc<Slot>, ran: u32, stream: u16) -> Option<Link> {
+    let connection = gnb.connection(slot, stream);
+    let link = gnb.link(&connection, ran);
     let mut ues = gnb.ues();
     if ues.len() >= MAX_UES {
-        return false;
+        return None;
     }
-    let entry = (Arc::clone(slot), link.stream);
-    let before = ues.insert(link.ue.ran.0, entry);
+    let before = ues.insert(ran, connection);
     drop(ues);
-    if let Some((before, stream)) = before.filter(|(before, _)| !Arc::ptr_eq(before, slot)) {
-        let lost = gnb.link(&before, link.ue.ran.0, stream);
-        before.deliver(Event::Lost(lost));
+    if let Some(before) = before.filter(|before| !Arc::ptr_eq(&before.slot, slot)) {
+        let lost = gnb.link(&before, ran);
+        before.slot.deliver(Event::Lost(lost));
     }
-    true
+    Some(link)
 }
 
 /// Hands a message to the UE that it is about, when it comes by the gNB that serves the UE
 /// (TS 38.413, 10.6).
 fn to_ue(amf: &Arc<Amf>, gnb: &Arc<Gnb>, ue: UePair, event: Event) {
-    let found = gnb.ues().get(&ue.ran.0).map(|(slot, _)| Arc::clone(slot));
+    let found = gnb.ues().get(&ue.ran.0).map(|found| Arc::clone(&found.slot));
     let Some(slot) = found.filter(|slot| slot.id == ue.amf) else {
         let cause = match amf.ues.by_id(ue.amf) {
             Some(_) => Cause::INCONSISTENT_REMOTE_UE_ID,

@@ -16,7 +16,7 @@ pub(super) async fn suci(ue: &mut Ue) -> Result<Suci, Ended> {
                 message: NasMessage::IdentityResponse(response),
                 ..
             } => Ok(response.identity),
-            other => Err(other),
+            other => Err(Box::new(other)),
         })
         .await?;
     match identity {

@@ -2,41 +2,54 @@
 
 use super::gnb::Link;
 use super::ue::{Ue, Uplink};
-use super::{an_release, deregistration, registration, service_request, session_transport, store};
+use super::{
+    an_release, deregistration, gnb, registration, service_request, session_transport, store,
+};
 use crate::nas::{MmCause, MobileIdentity, NasMessage, RegistrationReject, STmsi, ServiceReject};
 use crate::ngap::Cause;
 
-/// INITIAL UE MESSAGE (TS 38.413, 8.6.1): the UE has a new connection.
+/// INITIAL UE MESSAGE (TS 38.413, 8.6.1): a UE has a new connection, and may be this one.
 pub(super) async fn run(ue: &mut Ue, link: Link, octets: &[u8]) {
+    let verified = verified(ue, octets);
+    if ue.registered && verified.is_none() {
+        // Somebody says a name of this UE and cannot prove it: it keeps what it has, and whoever it
+        // is is served as a UE of which nothing is known.
+        return gnb::divert(&ue.amf, &link, octets.to_vec());
+    }
     if ue.link.as_ref().is_some_and(|before| *before != link) {
         // The UE came back without a word to its former gNB (TS 23.502, 4.2.2.2.2, step 21).
-        an_release::abandon_link(ue).await;
+        an_release::abandon_link(ue, &link).await;
     }
     ue.set_link(Some(link));
-    let Some(uplink) = read(ue, octets).await else {
-        // Nothing that can be answered in the UE's words.
-        an_release::by_network(ue, Cause::ABSTRACT_SYNTAX_ERROR).await;
-        return;
+    let uplink = match verified {
+        Some(uplink) => Some(uplink),
+        None => first_words(ue, octets).await,
     };
-    dispatch(ue, uplink).await;
+    match uplink {
+        Some(uplink) => dispatch(ue, uplink).await,
+        // Nothing that can be answered in the UE's words.
+        None => return an_release::by_network(ue, Cause::ABSTRACT_SYNTAX_ERROR).await,
+    }
     if !ue.registered && ue.link.is_some() {
         an_release::by_network(ue, Cause::NORMAL_RELEASE).await;
     }
 }
 
-/// Reads an initial message. One whose MAC is wrong, or whose context is nowhere, is still good for
-/// asking the UE who it is.
-async fn read(ue: &mut Ue, octets: &[u8]) -> Option<Uplink> {
-    let unverified = NasMessage::decode_unverified(octets).ok();
-    if ue.security.is_none()
-        && let Some(identity) = unverified.as_ref().and_then(temporary_identity)
+/// The message, when it is under the context that is here.
+fn verified(ue: &mut Ue, octets: &[u8]) -> Option<Uplink> {
+    ue.read(octets).ok().filter(|uplink| uplink.count.is_some())
+}
+
+/// The first message of a UE of which nothing is known here: its context may be stored. What nobody
+/// can check is still good for asking the UE who it is.
+async fn first_words(ue: &mut Ue, octets: &[u8]) -> Option<Uplink> {
+    let message = NasMessage::decode_unverified(octets).ok()?;
+    if let Some(identity) = temporary_identity(&message)
+        && let Some(uplink) = store::restore(ue, identity, octets).await
     {
-        store::restore(ue, identity).await;
-    }
-    if let Ok(uplink) = ue.read(octets) {
         return Some(uplink);
     }
-    unverified.map(|message| Uplink {
+    Some(Uplink {
         message,
         count: None,
     })

@@ -51,7 +51,7 @@ pub(super) async fn run(
                 message: NasMessage::SecurityModeReject(_),
                 ..
             } => Ok(None),
-            other => Err(other),
+            other => Err(Box::new(other)),
         })
         .await?;
     let Some((complete, count)) = answer else {

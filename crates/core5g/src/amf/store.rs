@@ -8,7 +8,7 @@
 //! contexts are stored often enough for that, at the latest when a UE becomes idle.
 
 use super::session_transport::Session;
-use super::ue::Ue;
+use super::ue::{Ue, Uplink};
 use crate::nas::{NasSecurityContext, STmsi, SavedNasContext, Side, Snssai, UeSecurityCapability};
 use crate::ngap::UeAmbr;
 use crate::runtime::{SbiFailure, SbiRequest};
@@ -104,22 +104,37 @@ async fn put(ue: &Ue) -> Result<(), SbiFailure> {
         .map(drop)
 }
 
-/// Fills in what is stored of the UE with this temporary identity; leaves the UE as it is when there
-/// is nothing.
-pub(super) async fn restore(ue: &mut Ue, s_tmsi: STmsi) {
+/// Fills in what is stored of the UE with this temporary identity, when `octets` are a message under
+/// its context; gives the message. Otherwise the UE stays one of which nothing is known: a name alone
+/// gives nobody another's context.
+pub(super) async fn restore(ue: &mut Ue, s_tmsi: STmsi, octets: &[u8]) -> Option<Uplink> {
+    if ue.amf.ues.by_tmsi(s_tmsi.tmsi).is_some() {
+        // It is here, newer than what is stored: what it refused is refused, a replay above all.
+        return None;
+    }
     let name = record_name(s_tmsi);
     let answer = ue
         .sbi
         .call(SERVICE, SbiRequest::get(format!("{RECORDS}/{name}")))
         .await;
-    match answer.and_then(|answer| answer.json::<Record>()) {
-        Ok(record) => fill(ue, record),
-        Err(failure) if failure.status() == Some(404) => {}
-        Err(failure) => eprintln!("amf: a stored context cannot be read: {failure}"),
-    }
+    let record = match answer.and_then(|answer| answer.json::<Record>()) {
+        Ok(record) => record,
+        Err(failure) => {
+            if failure.status() != Some(404) {
+                eprintln!("amf: a stored context cannot be read: {failure}");
+            }
+            return None;
+        }
+    };
+    let received = record.context()?.unprotect(octets).ok()?;
+    fill(ue, record)?;
+    // Once more, so that the count is taken in the context that stays.
+    ue.read(octets)
+        .ok()
+        .filter(|uplink| uplink.count == Some(received.count))
 }
 
-/// The temporary identity under which the UE with this SUPI is stored.
+/// Fills in what is stored of the UE with this SUPI; `false` when there is nothing.
 pub(super) async fn find(ue: &mut Ue, supi: &str) -> bool {
     let path = format!("{RECORDS}/{supi}");
     let answer = ue.sbi.call(SERVICE, SbiRequest::get(path)).await;
@@ -128,27 +143,25 @@ pub(super) async fn find(ue: &mut Ue, supi: &str) -> bool {
     };
     let path = format!("{RECORDS}/{}", pointer.record);
     let answer = ue.sbi.call(SERVICE, SbiRequest::get(path)).await;
-    match answer.and_then(|answer| answer.json::<Record>()) {
-        Ok(record) => {
-            fill(ue, record);
-            ue.registered
-        }
-        Err(_) => false,
+    let record = answer.and_then(|answer| answer.json::<Record>());
+    record.is_ok_and(|record| fill(ue, record).is_some())
+}
+
+impl Record {
+    /// The NAS context, beyond every count that may have been used since it was stored.
+    fn context(&self) -> Option<NasSecurityContext> {
+        let mut saved = self.security.clone();
+        saved.downlink = saved.downlink.map(|count| count + SKIPPED_DOWNLINK);
+        NasSecurityContext::restore(saved, Side::Network).ok()
     }
 }
 
-fn fill(ue: &mut Ue, record: Record) {
-    let (Ok(supi), Ok(guti)) = (record.supi.parse(), record.guti.parse::<Guti>()) else {
-        return;
-    };
-    let mut saved = record.security;
-    saved.downlink = saved.downlink.map(|count| count + SKIPPED_DOWNLINK);
-    let Ok(security) = NasSecurityContext::restore(saved, Side::Network) else {
-        return;
-    };
+/// Makes the UE what the record says; `None` when it says nothing that can be used.
+fn fill(ue: &mut Ue, record: Record) -> Option<()> {
+    let (supi, guti) = (record.supi.parse().ok()?, record.guti.parse::<Guti>().ok()?);
+    ue.security = Some(record.context()?);
     ue.supi = Some(supi);
     ue.guti = Some(guti);
-    ue.security = Some(security);
     ue.capability = record.capability;
     ue.allowed = record
         .allowed
@@ -165,13 +178,18 @@ fn fill(ue: &mut Ue, record: Record) {
     // Nobody else can have it: who came first restored it.
     let _before = ue.amf.ues.name_supi(&record.supi, &slot);
     ue.set_registered(true);
+    Some(())
 }
 
-/// Removes what is stored of the UE.
+/// Removes the context that is stored of the UE.
 pub(super) async fn remove(ue: &Ue) {
     if let Some(guti) = ue.guti {
         delete(ue, &record_of(&guti)).await;
     }
+}
+
+/// Removes where it is found by its SUPI. Not for one that is registered anew: that is found there.
+pub(super) async fn remove_pointer(ue: &Ue) {
     delete(ue, &ue.supi_text()).await;
 }
 

@@ -220,7 +220,7 @@ impl Ue {
     pub(super) async fn ask<T>(
         &mut self,
         message: impl Into<NasMessage>,
-        mut pick: impl FnMut(Uplink) -> Result<T, Uplink>,
+        mut pick: impl FnMut(Uplink) -> Result<T, Box<Uplink>>,
     ) -> Result<T, Ended> {
         let message = message.into();
         for _ in 0..NAS_ATTEMPTS {
@@ -233,7 +233,7 @@ impl Ue {
                     Ok(uplink) => match pick(uplink) {
                         Ok(answer) => return Ok(answer),
                         // Not an answer: the UE began something else, or repeats itself.
-                        Err(other) => self.put_off(other),
+                        Err(other) => self.put_off(*other),
                     },
                 }
             }

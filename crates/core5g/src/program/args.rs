@@ -1,7 +1,7 @@
 //! `corewire core`: what it can be told.
 
 use super::state::{Core, Folder};
-use super::{down, status, up};
+use super::{down, mend, status, up};
 use crate::runtime::Flow;
 use crate::subscribers::SubscriberArgs;
 use anyhow::Context as _;
@@ -29,6 +29,8 @@ enum Command {
     Up(Box<UpArgs>),
     /// Say how each NF is doing: pid, address, CPU, memory, UEs
     Status(StatusArgs),
+    /// Start again what does not run any more, at its former address
+    Mend(MendArgs),
     /// End it
     Down(DownArgs),
     /// Add, list or remove subscribers while it runs
@@ -84,6 +86,15 @@ pub(super) struct StatusArgs {
 }
 
 #[derive(Clone, Debug, Args)]
+pub(super) struct MendArgs {
+    #[command(flatten)]
+    pub(super) folder: Folder,
+    /// Go on until the core is ended
+    #[arg(long)]
+    pub(super) watch: bool,
+}
+
+#[derive(Clone, Debug, Args)]
 pub(super) struct DownArgs {
     #[command(flatten)]
     pub(super) folder: Folder,
@@ -98,6 +109,7 @@ impl CoreArgs {
         match self.command {
             Command::Up(args) => up::run(&args),
             Command::Status(args) => status::run(&args),
+            Command::Mend(args) => mend::run(&args),
             Command::Down(args) => down::run(&args),
             Command::Subscriber(command) => subscriber(&command),
         }

@@ -9,6 +9,7 @@
 mod args;
 mod config;
 mod down;
+mod mend;
 mod plan;
 mod process;
 mod state;

@@ -52,7 +52,7 @@ impl Plan<'_> {
             .collect();
         for number in 0..config.pdu_sessions.max(1) {
             let part = format!("{number}/{}", config.pdu_sessions.max(1));
-            let mut more = vec!["--part", &part, "--plmn", &config.plmn];
+            let mut more = vec!["--part", &part];
             for dnn in &dnns {
                 more.extend(["--dnn", dnn]);
             }

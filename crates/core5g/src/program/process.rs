@@ -30,7 +30,12 @@ impl Starting {
     pub(super) fn new(program: &Program, folder: &Path) -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("the path of this program is not known")?;
         let log = folder.join(format!("{}.log", program.name));
-        let stderr = File::create(&log).with_context(|| format!("{}", log.display()))?;
+        // Behind what an earlier process of this name has said.
+        let stderr = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .with_context(|| format!("{}", log.display()))?;
         let mut child = Command::new(&own)
             .args(&program.arguments)
             .stdin(Stdio::null())

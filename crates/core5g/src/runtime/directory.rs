@@ -28,7 +28,6 @@ pub(super) enum Known {
 
 /// The services that this NF calls, and the channels to them.
 pub(super) struct Directory {
-    mesh: Mesh,
     source: SnapshotSource,
     known: Mutex<BTreeMap<String, Known>>,
     /// Services whose place an option says.
@@ -71,7 +70,6 @@ impl Directory {
             })
             .collect();
         Ok(Self {
-            mesh,
             source,
             known: Mutex::new(known),
             settled: options
@@ -128,11 +126,6 @@ impl Directory {
             *entry = now;
             self.source.publish(snapshot(&known));
         }
-    }
-
-    /// What the mesh knows and has counted, for people.
-    pub(super) fn state(&self) -> String {
-        self.mesh.state().to_text()
     }
 }
 

@@ -21,8 +21,8 @@ mod report;
 mod sbi;
 
 pub(crate) use hosted::{Gauge, STATUS};
-pub use options::Flow;
-pub use options::NfOptions;
+pub(crate) use options::Flow;
+pub(crate) use options::NfOptions;
 pub(crate) use profile::Profile;
 pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest, path_of};
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// What every NF can be told.
 #[derive(Clone, Debug, Args)]
-pub struct NfOptions {
+pub(crate) struct NfOptions {
     /// Where to listen: HOST:PORT (port 0: any free one); repeat for more. The first is told to others
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
@@ -38,8 +38,7 @@ pub struct NfOptions {
 
 /// Which operations drive the procedures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[expect(clippy::exhaustive_enums, reason = "there are these two")]
-pub enum Flow {
+pub(crate) enum Flow {
     /// The services of TS 29.502, 29.503, 29.509 and 29.518.
     #[value(name = "3gpp")]
     ThreeGpp,

@@ -256,7 +256,6 @@ fn http_status(response: &Response) -> Option<u16> {
 pub(crate) struct SbiFailure {
     status: Option<u16>,
     cause: Option<String>,
-    may_have_executed: bool,
     content_type: String,
     answer: Bytes,
     source: Box<dyn Error + Send + Sync>,
@@ -281,7 +280,6 @@ impl SbiFailure {
         Self {
             status,
             cause,
-            may_have_executed: error.may_have_executed(),
             content_type,
             answer,
             source: Box::new(error),
@@ -293,7 +291,6 @@ impl SbiFailure {
         Self {
             status: None,
             cause: None,
-            may_have_executed: false,
             content_type: String::new(),
             answer: Bytes::new(),
             source: why.into().into(),
@@ -318,11 +315,6 @@ impl SbiFailure {
     /// The answer's body; empty when there was none.
     pub(crate) const fn answer(&self) -> &Bytes {
         &self.answer
-    }
-
-    /// Whether the service may have executed the request.
-    pub(crate) const fn may_have_executed(&self) -> bool {
-        self.may_have_executed
     }
 
     /// Whether nobody was there to take it.
