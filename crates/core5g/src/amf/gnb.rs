@@ -425,7 +425,10 @@ fn take(gnb: &Arc<Gnb>, slot: &Arc<Slot>, ran: u32, stream: u16) -> Option<Link>
 /// Hands a message to the UE that it is about, when it comes by the gNB that serves the UE
 /// (TS 38.413, 10.6).
 fn to_ue(amf: &Arc<Amf>, gnb: &Arc<Gnb>, ue: UePair, event: Event) {
-    let found = gnb.ues().get(&ue.ran.0).map(|found| Arc::clone(&found.slot));
+    let found = gnb
+        .ues()
+        .get(&ue.ran.0)
+        .map(|found| Arc::clone(&found.slot));
     let Some(slot) = found.filter(|slot| slot.id == ue.amf) else {
         let cause = match amf.ues.by_id(ue.amf) {
             Some(_) => Cause::INCONSISTENT_REMOTE_UE_ID,

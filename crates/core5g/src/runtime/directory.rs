@@ -116,6 +116,15 @@ impl Directory {
         open.cloned().collect()
     }
 
+    /// The services that nobody is known to offer.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = known
+            .iter()
+            .filter(|(_, known)| !matches!(known, Known::At(_)));
+        missing.map(|(service, _)| service.clone()).collect()
+    }
+
     /// Takes what discovery says; tells the mesh when it is new.
     pub(super) fn learn(&self, service: &str, now: Known) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

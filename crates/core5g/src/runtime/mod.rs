@@ -39,6 +39,10 @@ use std::time::{Duration, Instant};
 
 /// How long calls in flight get when the process is told to end.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How long a start waits for those that it calls: NFs that start together find each other.
+const PEERS_PATIENCE: Duration = Duration::from_secs(3);
+/// Between two looks at whether all are found.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long a start waits for the NRF before it says that it goes on without.
 const REGISTRATION_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -169,6 +173,15 @@ fn run<S: Service>(
     {
         eprintln!("{place}: the NRF does not answer yet; going on, and asking again");
     }
+    if options.nrf.is_some() {
+        let missing = found_by(&runtime, Instant::now() + PEERS_PATIENCE);
+        if !missing.is_empty() {
+            eprintln!(
+                "{place}: nobody offers {} yet; going on",
+                missing.join(", ")
+            );
+        }
+    }
     if options.json {
         report::ready(&addresses, &place, runtime.instance());
         if !options.stay {
@@ -186,4 +199,15 @@ fn run<S: Service>(
     }
     server.drain(DRAIN)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Waits until every service that this NF calls is found; gives those that are not by then.
+fn found_by(runtime: &Runtime, until: Instant) -> Vec<String> {
+    loop {
+        let missing = runtime.directory().missing();
+        if missing.is_empty() || Instant::now() >= until {
+            return missing;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
 }
