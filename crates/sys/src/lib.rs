@@ -1,4 +1,4 @@
-//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, nghttp2.
+//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, nghttp2, usrsctp.
 //!
 //! Each module is a thin, safe face over one facility of the operating system or one C library and
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
@@ -12,6 +12,7 @@ pub mod nghttp2;
 mod options;
 mod socket;
 mod timer;
+pub mod usrsctp;
 mod wake;
 
 pub use calls::Calls;

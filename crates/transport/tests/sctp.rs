@@ -192,3 +192,152 @@ fn a_killed_peer_is_noticed() {
     let refused = association.send(0, NGAP, b"anybody?");
     assert_eq!(refused, Err(SendError::Ended));
 }
+
+/// Real SCTP has one library a process, so each end is one.
+mod two_processes {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, ChildStdout};
+
+    /// What a child says to its parent begins with this.
+    const SAYS: &str = "N2 ";
+    const ROUNDS: u32 = 200;
+
+    fn carrier() -> Option<Carrier> {
+        let text = std::env::var("COREWIRE_SCTP_CARRIER").ok()?;
+        let Some((local, remote)) = text.split_once('/') else {
+            return Some(Carrier::Raw);
+        };
+        Some(Carrier::Udp {
+            local: local.parse().unwrap(),
+            remote: remote.parse().unwrap(),
+        })
+    }
+
+    fn sizes() -> [usize; 4] {
+        [1, 200, 40_000, 200_000]
+    }
+
+    #[test]
+    fn sctp_child_that_listens() {
+        let (Some(carrier), Err(_)) = (carrier(), std::env::var("COREWIRE_SCTP_PEER")) else {
+            return;
+        };
+        let driver = match Driver::start(carrier) {
+            Ok(driver) => driver,
+            Err(error) => return println!("\n{SAYS}absent {error}"),
+        };
+        let mut acceptor = driver.listen(loopback()).unwrap();
+        println!("\n{SAYS}at {}", acceptor.address());
+        let mut association = acceptor.accept_until(soon()).unwrap().unwrap();
+        loop {
+            match association.receive_until(soon()) {
+                Some(Ok(message)) => {
+                    let sent = association.send(message.stream, message.ppid, &message.bytes);
+                    assert_eq!(sent, Ok(()));
+                }
+                Some(Err(Ended::Shutdown)) => return println!("\n{SAYS}shutdown"),
+                Some(Err(Ended::Lost(_))) => return println!("\n{SAYS}lost"),
+                None => return println!("\n{SAYS}silence"),
+            }
+        }
+    }
+
+    #[test]
+    fn sctp_child_that_connects() {
+        let (Some(carrier), Ok(peer)) = (carrier(), std::env::var("COREWIRE_SCTP_PEER")) else {
+            return;
+        };
+        let driver = Driver::start(carrier).unwrap();
+        let mut association = driver
+            .connect(peer.parse().unwrap(), Duration::from_secs(5))
+            .unwrap();
+        for size in sizes() {
+            let payload: Vec<u8> = (0..size).map(|at| at as u8).collect();
+            association.send(3, NGAP, &payload).unwrap();
+            let message = association.receive_until(soon()).unwrap().unwrap();
+            assert_eq!((message.stream, message.ppid), (3, NGAP));
+            assert_eq!(message.bytes[..], payload);
+        }
+        for round in 0..ROUNDS {
+            association.send(1, NGAP, &round.to_be_bytes()).unwrap();
+        }
+        for round in 0..ROUNDS {
+            let message = association.receive_until(soon()).unwrap().unwrap();
+            assert_eq!(message.bytes[..], round.to_be_bytes());
+        }
+        println!("\n{SAYS}echoed");
+        if std::env::var("COREWIRE_SCTP_STAY").is_ok() {
+            let _ = association.receive_until(soon());
+            return;
+        }
+        drop(association);
+        // The library says goodbye on threads of its own.
+        std::thread::sleep(Duration::from_millis(300));
+    }
+
+    fn child(test: &str, variables: &[(&str, &str)]) -> (Child, BufReader<ChildStdout>) {
+        let name = format!("two_processes::{test}");
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &name, "--nocapture"])
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        (child, output)
+    }
+
+    fn said(output: &mut BufReader<ChildStdout>) -> String {
+        let lines = output.lines().map(|line| line.unwrap());
+        let mut said = lines.filter_map(|line| line.strip_prefix(SAYS).map(str::to_owned));
+        said.next().expect("the child says something")
+    }
+
+    /// `local/remote` of each end for UDP; `ip` for both else. With `kill`, the client is killed.
+    fn echo(server: &str, client: &str, kill: bool) {
+        let carrier = "COREWIRE_SCTP_CARRIER";
+        let (mut listening, mut output) = child("sctp_child_that_listens", &[(carrier, server)]);
+        let first = said(&mut output);
+        let Some(address) = first.strip_prefix("at ") else {
+            eprintln!("SKIPPED, nothing was tested: {first}");
+            listening.wait().unwrap();
+            return;
+        };
+        let mut variables = vec![(carrier, client), ("COREWIRE_SCTP_PEER", address)];
+        if kill {
+            variables.push(("COREWIRE_SCTP_STAY", "1"));
+        }
+        let (mut connecting, mut answers) = child("sctp_child_that_connects", &variables);
+        assert_eq!(said(&mut answers), "echoed");
+        if kill {
+            connecting.kill().unwrap();
+        }
+        let expected = if kill { "lost" } else { "shutdown" };
+        assert_eq!(said(&mut output), expected);
+        connecting.wait().unwrap();
+        assert!(listening.wait().unwrap().success());
+    }
+
+    fn free_udp_port() -> u16 {
+        let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+        socket.local_addr().unwrap().port()
+    }
+
+    #[test]
+    fn sctp_over_ip() {
+        echo("ip", "ip", false);
+    }
+
+    #[test]
+    fn sctp_in_udp() {
+        let (one, other) = (free_udp_port(), free_udp_port());
+        echo(&format!("{one}/{other}"), &format!("{other}/{one}"), false);
+    }
+
+    #[test]
+    fn a_killed_peer_is_noticed_by_heartbeats() {
+        let (one, other) = (free_udp_port(), free_udp_port());
+        echo(&format!("{one}/{other}"), &format!("{other}/{one}"), true);
+    }
+}

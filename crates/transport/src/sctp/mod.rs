@@ -21,11 +21,14 @@
 mod association;
 mod framing;
 mod tcp;
+mod usrsctp;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+use corewire_sys::usrsctp::Packets;
 
 pub use association::{
     Acceptor, Association, AssociationSender, Ended, MAX_QUEUED_MESSAGES, MAX_QUEUED_OCTETS,
@@ -69,16 +72,24 @@ impl Driver {
     /// # Errors
     /// What is missing for it: the library, a right, descriptors or threads.
     pub fn start(carrier: Carrier) -> io::Result<Self> {
-        match carrier {
-            Carrier::Tcp => Ok(Self {
-                inner: Arc::new(tcp::TcpDriver::start()?),
-                description: "records over TCP (for tests: no SCTP)".into(),
-            }),
-            Carrier::Raw | Carrier::Udp { .. } => Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "SCTP is not there yet: use the carrier tcp",
-            )),
-        }
+        let (inner, description): (Arc<dyn Drive>, String) = match carrier {
+            Carrier::Tcp => (
+                Arc::new(tcp::TcpDriver::start()?),
+                "records over TCP (for tests: no SCTP)".into(),
+            ),
+            Carrier::Raw => (
+                Arc::new(usrsctp::UsrsctpDriver::start(Packets::Ip)?),
+                "SCTP over IP, by libusrsctp".into(),
+            ),
+            Carrier::Udp { local, remote } => (
+                Arc::new(usrsctp::UsrsctpDriver::start(Packets::Udp {
+                    local,
+                    remote,
+                })?),
+                format!("SCTP in UDP, port {local}, peers' {remote}, by libusrsctp"),
+            ),
+        };
+        Ok(Self { inner, description })
     }
 
     /// What was chosen, for people.
