@@ -202,9 +202,9 @@ fn the_stages_allocate_nothing() {
                 let make = || request(headers, body);
                 let (_, without) = count(&mut event_loop, &direct, &make);
                 let (_, with) = count(&mut event_loop, &meshed, &make);
-                // What the loop allocates by the way (a larger queue, a new buffer) is not the
-                // stages': a hundredth of the calls.
-                let slack = CALLS / 100;
+                // What the connection allocates by the way (a larger queue, a new buffer, an entry of
+                // HPACK's table until that is full) is not the stages': a tenth of the calls.
+                let slack = CALLS / 10;
                 assert!(
                     with <= without + more + slack,
                     "{protocol} {lb:?}, {} headers, {body} octets: {with} with the mesh, {without} without",
