@@ -13,7 +13,7 @@ use crate::ngap::{
 };
 use anyhow::{Context as _, bail};
 use corewire_guti::Guami;
-use corewire_transport::sctp::{Association, AssociationSender, Carrier, Driver};
+use corewire_transport::sctp::{Association, AssociationSender, Carrier, Driver, SendError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -69,8 +69,10 @@ impl Gnb {
             Ok(octets) => octets,
             Err(error) => return eprintln!("amf: a message for a gNB: {error}"),
         };
-        if let Err(error) = self.association.send(stream, PPID, &octets) {
-            eprintln!("amf: a gNB does not take a message: {error}");
+        match self.association.send(stream, PPID, &octets) {
+            // Its UEs are told that it is gone; nobody waits for this message.
+            Ok(()) | Err(SendError::Ended) => {}
+            Err(error) => eprintln!("amf: a gNB does not take a message: {error}"),
         }
     }
 

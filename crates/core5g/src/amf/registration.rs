@@ -67,7 +67,7 @@ async fn register(
                 ue.capability.clone_from(&request.capability);
             }
         }
-        take_name(ue);
+        take_name(ue).await;
     }
     if request.kind == RegistrationKind::Initial {
         // The UE has no session any more (TS 23.502, 4.2.2.2.2, step 17).
@@ -109,10 +109,14 @@ async fn who(ue: &mut Ue, request: &RegistrationRequest) -> Result<String, Ended
     })
 }
 
-/// The UE is who it says: what was known of it under another connection is the past.
-fn take_name(ue: &Ue) {
-    if let Some(before) = ue.amf.ues.name_supi(&ue.supi_text(), &ue.slot) {
-        before.deliver(Event::Superseded);
+/// The UE is who it says: what was known of it under another connection, or is stored of it, is the
+/// past.
+async fn take_name(ue: &Ue) {
+    match ue.amf.ues.name_supi(&ue.supi_text(), &ue.slot) {
+        Some(before) => {
+            before.deliver(Event::Superseded);
+        }
+        None => super::store::let_go(ue).await,
     }
 }
 

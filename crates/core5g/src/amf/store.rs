@@ -181,6 +181,24 @@ fn fill(ue: &mut Ue, record: Record) -> Option<()> {
     Some(())
 }
 
+/// The UE registers without its former context, which an earlier process may have stored: its sessions
+/// are let go of, and it is removed.
+pub(super) async fn let_go(ue: &Ue) {
+    let path = format!("{RECORDS}/{}", ue.supi_text());
+    let answer = ue.sbi.call(SERVICE, SbiRequest::get(path)).await;
+    let Ok(pointer) = answer.and_then(|answer| answer.json::<Pointer>()) else {
+        return;
+    };
+    let path = format!("{RECORDS}/{}", pointer.record);
+    let answer = ue.sbi.call(SERVICE, SbiRequest::get(path)).await;
+    if let Ok(record) = answer.and_then(|answer| answer.json::<Record>()) {
+        for session in record.sessions.values() {
+            super::peers::nsmf::release(ue, &session.context).await;
+        }
+        delete(ue, &pointer.record).await;
+    }
+}
+
 /// Removes the context that is stored of the UE.
 pub(super) async fn remove(ue: &Ue) {
     if let Some(guti) = ue.guti {
