@@ -36,6 +36,8 @@ use tokens::Tokens;
 /// The NRF.
 pub(crate) struct Nrf {
     book: Mutex<Book>,
+    /// Held while events are passed on: they reach the mesh in the order in which they happened.
+    telling: Mutex<()>,
     cache: Cache,
     subscriptions: Subscriptions,
     notifier: Notifier,
@@ -59,6 +61,7 @@ impl Nrf {
 
     /// Passes on what the book did: to the mesh and to subscribers.
     fn tell(&self) {
+        let _in_order = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let Some(event) = self.book().poll() else {
                 return;

@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(200);
 #[command(after_help = "\
   corewire nf nrf --listen 127.0.0.1:7000
   curl --http2-prior-knowledge 'http://127.0.0.1:7000/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AUSF'
-  corewire control status 127.0.0.1:7000
+  corewire control status --at 127.0.0.1:7000
 
 The same port answers xDS: a mesh client or gRPC (xds:///nudm-ueau) finds what is registered here.")]
 pub struct NrfArgs {
@@ -62,6 +62,7 @@ impl NrfArgs {
             let tokens = Tokens::new(runtime.instance(), key.as_deref()).context("--token-key")?;
             let nrf = Nrf {
                 book: Mutex::new(Book::default()),
+                telling: Mutex::default(),
                 cache: Cache::default(),
                 subscriptions: Subscriptions::default(),
                 notifier: Notifier::through(Some(runtime.clone())),

@@ -22,6 +22,7 @@ const RECORDING: &str = include_str!("tests/recording.txt");
 fn nrf_into(mirror: Mirror) -> Router<Nrf> {
     let nrf = Nrf {
         book: Mutex::new(Book::default()),
+        telling: Mutex::default(),
         cache: Cache::default(),
         subscriptions: Subscriptions::default(),
         notifier: Notifier::through(None),

@@ -204,20 +204,29 @@ fn speak(address: &Address, mut connection: Option<Connection>, shared: &Shared)
             failed = connection.is_none().then(Instant::now);
         }
         let Some(open) = &mut connection else {
-            for question in group {
-                question
-                    .answer
-                    .tell(Said::Failed("not connected".to_owned()));
-            }
+            fail(&group, "not connected");
             continue;
         };
-        if let Err(error) = answer_all(open, &group) {
-            // What was written and not answered may have happened: all of them can be asked again.
-            connection = None;
-            for question in &group {
-                question.answer.tell(Said::Failed(error.to_string()));
+        let Err(lost) = answer_all(open, &group) else {
+            continue;
+        };
+        // A server that was started anew has closed what was open before. What was written and not
+        // answered may have happened; all of it can be asked again.
+        let again = Connection::open(address, PATIENCE);
+        match again.and_then(|mut open| answer_all(&mut open, &group).map(|()| open)) {
+            Ok(open) => connection = Some(open),
+            Err(_) => {
+                connection = None;
+                failed = Some(Instant::now());
+                fail(&group, &lost.to_string());
             }
         }
+    }
+}
+
+fn fail(group: &[Question], why: &str) {
+    for question in group {
+        question.answer.tell(Said::Failed(why.to_owned()));
     }
 }
 
