@@ -96,7 +96,7 @@ impl QosRules {
     #[must_use]
     pub fn match_all(qfi: u8) -> Self {
         /// Rule operation "create new QoS rule", default rule, one packet filter.
-        const CREATE_DEFAULT_ONE_FILTER: u8 = 0b001_1_0001;
+        const CREATE_DEFAULT_ONE_FILTER: u8 = 0b0011_0001;
         /// Filter number 1, both directions; its one component is "match all".
         const MATCH_ALL: [u8; 3] = [0b11_0001, 1, 0x01];
         /// The last that is looked at.

@@ -116,8 +116,8 @@ impl Network {
                     slices: vec![slice()],
                 }],
             }),
-            NgapMessage::InitialUeMessage(m) => self.from_ue(m.ran, &m.nas),
-            NgapMessage::UplinkNas(m) => self.from_ue(m.ue.ran, &m.nas),
+            NgapMessage::InitialUeMessage(m) => self.uplink(m.ran, &m.nas),
+            NgapMessage::UplinkNas(m) => self.uplink(m.ue.ran, &m.nas),
             NgapMessage::UeContextReleaseRequest(m) => self.release(m.ue.ran),
             NgapMessage::PduSessionResourceSetupResponse(m) => {
                 let transfer = SetupResponseTransfer::decode(&m.set_up[0].transfer).unwrap();
@@ -139,7 +139,7 @@ impl Network {
         });
     }
 
-    fn from_ue(&mut self, ran: RanUeNgapId, octets: &[u8]) {
+    fn uplink(&mut self, ran: RanUeNgapId, octets: &[u8]) {
         let known = self.security.as_mut();
         let message = match known.and_then(|security| security.unprotect(octets).ok()) {
             Some(received) => {
@@ -318,7 +318,7 @@ impl Network {
                 if self.broken == Broken::OtherTransaction {
                     header.pti += 1;
                 }
-                let nas = self.to_ue(PduSessionEstablishmentAccept {
+                let nas = self.carried(PduSessionEstablishmentAccept {
                     header,
                     session_type: SessionType::Ipv4,
                     ssc_mode: SscMode::ONE,
@@ -361,7 +361,7 @@ impl Network {
                 });
             }
             NasMessage::PduSessionModificationRequest(request) => {
-                let nas = self.to_ue(PduSessionModificationCommand {
+                let nas = self.carried(PduSessionModificationCommand {
                     header: request.header,
                     ambr: None,
                     qos_rules: request.qos_rules,
@@ -381,7 +381,7 @@ impl Network {
             }
             NasMessage::PduSessionReleaseRequest(request) => {
                 let cause = SmCause::REGULAR_DEACTIVATION;
-                let nas = self.to_ue(PduSessionReleaseCommand {
+                let nas = self.carried(PduSessionReleaseCommand {
                     header: request.header,
                     cause,
                 });
@@ -401,7 +401,7 @@ impl Network {
         }
     }
 
-    fn to_ue(&mut self, message: impl Into<NasMessage>) -> Vec<u8> {
+    fn carried(&mut self, message: impl Into<NasMessage>) -> Vec<u8> {
         self.protect(DownlinkNasTransport {
             payload: message.into().encode().unwrap(),
             session: PduSessionId::new(1),
