@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "tcp/socket.hpp"
+
 namespace peers {
 
 namespace {
@@ -95,12 +97,15 @@ class Context {
 class NngServer final : public Server {
   public:
     NngServer(const Endpoint& listen, Allocator& allocator) : host_(listen.host) {
+        // NNG has a word of its own for a port in use; a socket of ours has the system's.
+        if (listen.port != 0) listen_on(listen);
         check(nng_rep0_open(&socket_), "nng_rep0_open");
         try {
             nng_listener listener{};
             const std::string url = "tcp://" + listen.to_string();
             check(nng_socket_set_size(socket_, NNG_OPT_RECVMAXSZ, 0), "NNG_OPT_RECVMAXSZ");
-            check(nng_listen(socket_, url.c_str(), &listener, 0), "cannot listen on " + url);
+            check(nng_listen(socket_, url.c_str(), &listener, 0),
+                  "cannot listen on " + listen.to_string());
             nng_sockaddr bound{};
             check(nng_listener_get_addr(listener, NNG_OPT_LOCADDR, &bound), "NNG_OPT_LOCADDR");
             const bool is_v6 = bound.s_family == NNG_AF_INET6;
@@ -142,7 +147,8 @@ class NngClient final : public Client {
             const nng_duration limit = kCallTimeoutSeconds * 1000;
             check(nng_socket_set_ms(socket_, NNG_OPT_RECVTIMEO, limit), "NNG_OPT_RECVTIMEO");
             check(nng_socket_set_ms(socket_, NNG_OPT_SENDTIMEO, limit), "NNG_OPT_SENDTIMEO");
-            check(nng_dial(socket_, url.c_str(), nullptr, 0), "cannot connect to " + url);
+            check(nng_dial(socket_, url.c_str(), nullptr, 0),
+                  "cannot connect to " + server.to_string());
         } catch (...) {
             nng_close(socket_);
             throw;

@@ -23,9 +23,9 @@ extern uint64_t rmr_tx_dropped(void *vctx);
  * three. A copy is accepted or refused, never both; when nothing is under way, accepted is written
  * and the three kinds of drops together. What was refused the sender was told, and has kept. */
 typedef struct {
-    uint64_t accepted;           /* taken from the sender */
-    uint64_t written;            /* given to the transport */
-    uint64_t dropped_copy;       /* refused, while another group took the message: RMR_OK was said */
+    uint64_t accepted;     /* taken from the sender */
+    uint64_t written;      /* given to the transport */
+    uint64_t dropped_copy; /* refused, while another group took the message: RMR_OK was said */
     uint64_t dropped_connection; /* lost with its connection */
     uint64_t dropped_closed;     /* rmr_close came first, and the peer did not read */
     uint64_t refused_retry;      /* RMR_ERR_RETRY */

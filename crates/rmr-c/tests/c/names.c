@@ -1,5 +1,5 @@
-/* A name server that is there and never answers: sends to names fail in time, and nobody else waits.
- * To be run where 127.0.0.1, port 53, is the system's name server and nobody's. */
+/* A name server that is there and never answers: sends to names fail in time, and nobody else
+ * waits. To be run where 127.0.0.1, port 53, is the system's name server and nobody's. */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
@@ -29,9 +29,8 @@ static void *asking(void *longest) {
 
 int main(int count, char **arguments) {
     CHECK(count == 2);
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons(53),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(53), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int mute = socket(AF_INET, SOCK_DGRAM, 0);
     CHECK(bind(mute, (struct sockaddr *)&at, sizeof at) == 0);
     common_environment();
