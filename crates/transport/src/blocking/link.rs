@@ -168,10 +168,13 @@ impl Link {
             self.write(&mut state, now);
         }
         loop {
-            state = match self.wait(state, call) {
-                Ok(state) => state,
-                Err(result) => return *result,
-            };
+            state = self.turn(state, Wait::News(call));
+            if let Some(result) = state.take_arrived(call) {
+                return result;
+            }
+            if let Some(error) = state.death() {
+                return Err(error);
+            }
         }
     }
 
@@ -217,22 +220,6 @@ impl Link {
             state = self.turn(state, Wait::Writing(deadline));
         }
         state.death().map_or(Ok(()), Err)
-    }
-
-    /// Waits for news of a unary call: its end (`Err`), or something else happened.
-    fn wait<'a>(
-        &'a self,
-        state: Locked<'a>,
-        call: CallId,
-    ) -> Result<Locked<'a>, Box<Result<Response, CallError>>> {
-        let mut state = self.turn(state, Wait::News(call));
-        if let Some(result) = state.take_arrived(call) {
-            return Err(Box::new(result));
-        }
-        match state.death() {
-            Some(error) => Err(Box::new(Err(error))),
-            None => Ok(state),
-        }
     }
 
     /// Makes one step towards news: leads one read, or sleeps while another thread leads.

@@ -47,10 +47,8 @@ impl NamedVerifier {
         accept: AcceptNames,
     ) -> Result<Self, VerifierBuilderError> {
         let roots = Arc::new(roots);
-        let chain = WebPkiServerVerifier::builder_with_provider(
-            Arc::clone(&roots),
-            Arc::clone(&provider),
-        );
+        let chain =
+            WebPkiServerVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider));
         Ok(Self {
             chain: chain.build()?,
             roots,

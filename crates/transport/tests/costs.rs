@@ -1,0 +1,244 @@
+//! What a call costs, counted and not timed: allocations, and calls to the kernel for sockets and for
+//! waiting on them. These tests fail when either grows.
+//!
+//! The kernel's calls are counted where the program calls the C library: this program's own `recv` and
+//! so on stand in front of the library's, count and make the call.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(
+    unsafe_code,
+    reason = "counting takes a global allocator and functions in front of the C library's"
+)]
+
+use corewire_message::blocking::Caller as _;
+use corewire_message::{
+    Body, CallContext, CallKind, Event, Inbound, Operation, Outbound, Request, Response, Service,
+};
+use corewire_transport::{
+    Address, ClientOptions, Endpoint, Protocol, Server, ServerOptions, blocking,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::arch::asm;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static RECEIVES: AtomicU64 = AtomicU64::new(0);
+static SENDS: AtomicU64 = AtomicU64::new(0);
+static WAITS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// SAFETY: every call is handed to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SENDTO: i64 = 44;
+const RECVFROM: i64 = 45;
+const SENDMSG: i64 = 46;
+const FUTEX: i64 = 202;
+const EPOLL_PWAIT2: i64 = 441;
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut i32;
+}
+
+/// Makes the call as the C library's `syscall` does.
+///
+/// # Safety
+/// As the kernel has it for this call.
+unsafe fn call_kernel(number: i64, a: [i64; 6]) -> i64 {
+    let result: i64;
+    // SAFETY: the registers are those of the kernel's convention, and what it overwrites is named.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a[0], in("rsi") a[1], in("rdx") a[2],
+            in("r10") a[3], in("r8") a[4], in("r9") a[5],
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    if (-4095..0).contains(&result) {
+        // SAFETY: the C library gives the place of this thread's errno.
+        unsafe { *__errno_location() = -result as i32 };
+        return -1;
+    }
+    result
+}
+
+/// In front of the C library's. Its callers give as many arguments as the call takes, all in registers
+/// but the last; what is more is not looked at by the kernel.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall(n: i64, a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> i64 {
+    if n == EPOLL_PWAIT2 || n == FUTEX {
+        WAITS.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: the caller keeps the contract of the call.
+    unsafe { call_kernel(n, [a, b, c, d, e, f]) }
+}
+
+/// In front of the C library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recv(fd: i32, to: i64, length: i64, flags: i32) -> i64 {
+    RECEIVES.fetch_add(1, Ordering::Relaxed);
+    let arguments = [fd.into(), to, length, flags.into(), 0, 0];
+    // SAFETY: the caller keeps the contract of `recv`.
+    unsafe { call_kernel(RECVFROM, arguments) }
+}
+
+/// In front of the C library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn send(fd: i32, from: i64, length: i64, flags: i32) -> i64 {
+    SENDS.fetch_add(1, Ordering::Relaxed);
+    let arguments = [fd.into(), from, length, flags.into(), 0, 0];
+    // SAFETY: the caller keeps the contract of `send`.
+    unsafe { call_kernel(SENDTO, arguments) }
+}
+
+/// In front of the C library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendmsg(fd: i32, message: i64, flags: i32) -> i64 {
+    SENDS.fetch_add(1, Ordering::Relaxed);
+    let arguments = [fd.into(), message, flags.into(), 0, 0, 0];
+    // SAFETY: the caller keeps the contract of `sendmsg`.
+    unsafe { call_kernel(SENDMSG, arguments) }
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug)]
+struct Costs {
+    allocations: u64,
+    receives: u64,
+    sends: u64,
+    waits: u64,
+}
+
+impl Costs {
+    fn now() -> Self {
+        Self {
+            allocations: ALLOCATIONS.load(Ordering::SeqCst),
+            receives: RECEIVES.load(Ordering::SeqCst),
+            sends: SENDS.load(Ordering::SeqCst),
+            waits: WAITS.load(Ordering::SeqCst),
+        }
+    }
+
+    fn since(before: Self) -> Self {
+        let now = Self::now();
+        Self {
+            allocations: now.allocations - before.allocations,
+            receives: now.receives - before.receives,
+            sends: now.sends - before.sends,
+            waits: now.waits - before.waits,
+        }
+    }
+}
+
+const ECHO: Operation = Operation::from_static("test.v1.Test/Echo");
+
+struct Echo;
+
+impl Service for Echo {
+    fn kind(&self, _operation: &Operation) -> Option<CallKind> {
+        Some(CallKind::Unary)
+    }
+
+    async fn call(&self, _context: &CallContext, request: Request) -> Response {
+        Response::ok(request.body)
+    }
+
+    async fn stream(&self, _: &CallContext, _: Request, _: Inbound, _: Outbound) -> Response {
+        Response::ok(Body::new())
+    }
+
+    async fn event(&self, _context: &CallContext, _event: Event) {}
+}
+
+/// The counters are the process's: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn ends() -> (Server, blocking::Client) {
+    let mut options = ServerOptions::default();
+    options.loops = 1;
+    let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
+    let server = Server::start(&[anywhere], Arc::new(Echo), options).unwrap();
+    let endpoint = Endpoint::new(Protocol::Native, server.addresses()[0].clone());
+    let mut options = ClientOptions::default();
+    // How often a patient caller asks depends on how fast the machine is.
+    options.patience = Duration::ZERO;
+    let client = blocking::Client::connect(endpoint, options).unwrap();
+    (server, client)
+}
+
+const CALLS: u64 = 500;
+
+fn costs_of_calls(client: &blocking::Client, body: &Body) -> Costs {
+    let run = || {
+        for _ in 0..CALLS {
+            client
+                .call(Request::new(ECHO).with_body(body.clone()))
+                .unwrap();
+        }
+    };
+    // Until everything has its size.
+    run();
+    let before = Costs::now();
+    run();
+    Costs::since(before)
+}
+
+#[test]
+fn a_lone_blocking_call_makes_five_calls_to_the_kernel_and_no_allocation() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_server, client) = ends();
+    for length in [0, 1000] {
+        let costs = costs_of_calls(&client, &Body::from(vec![7; length]));
+        // A few may be for timers, and for what the test's own surroundings do.
+        let few = CALLS / 20;
+        let within =
+            |count: u64, a_call: u64| (a_call * CALLS..=a_call * CALLS + few).contains(&count);
+        // Caller: send, receive. Service: wait, receive, send.
+        assert!(within(costs.sends, 2), "{length}: {costs:?}");
+        assert!(within(costs.receives, 2), "{length}: {costs:?}");
+        assert!(costs.waits <= CALLS + few, "{length}: {costs:?}");
+        assert!(costs.allocations <= few, "{length}: {costs:?}");
+    }
+}
+
+#[test]
+fn callers_that_share_a_connection_make_fewer_calls_to_the_kernel_each() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_server, client) = ends();
+    let callers = 16;
+    let before = Costs::now();
+    std::thread::scope(|scope| {
+        for _ in 0..callers {
+            scope.spawn(|| costs_of_calls(&client, &Body::new()));
+        }
+    });
+    let costs = Costs::since(before);
+    let calls = 2 * CALLS * callers;
+    // How many come together is the scheduler's; without combining each call writes for itself, and
+    // so does most of the service's answers.
+    assert!(costs.sends < calls * 3 / 2, "{costs:?} in {calls} calls");
+    assert!(
+        costs.allocations < calls * 3 / 2,
+        "{costs:?} in {calls} calls"
+    );
+}
