@@ -10,13 +10,9 @@ use serde::Deserialize;
 use super::core::{Core, failure};
 use super::plan::Case;
 use crate::machine::LoadWatch;
-use crate::quiet::Turnstile;
 use crate::record::{Failure, MachineLoad};
 use crate::scenario::NoResult;
 use crate::stop::Stop;
-
-/// How long another lab on this machine is waited for.
-const OTHERS: Duration = Duration::from_secs(120);
 
 /// What is the same for every run of a session.
 #[derive(Debug)]
@@ -64,13 +60,8 @@ impl Bench {
         })
     }
 
-    /// Runs one case while nobody else measures on this machine.
+    /// Runs one case.
     pub(super) fn run(&self, case: &Case, rounds: u64, stop: &Stop) -> Result<Raw, NoResult> {
-        let _turn = Turnstile::pass(OTHERS, stop).map_err(|what| Failure {
-            what,
-            place: "before a run".to_owned(),
-            next: "wait for it; then --resume runs what is left".to_owned(),
-        })?;
         let folder = Folder::new()?;
         let core = Core::up(&self.program, &folder.0, case)?;
         // Connections are made, services found, pages touched.
@@ -107,6 +98,7 @@ impl Bench {
         let mut child = Command::new(&self.program)
             .args(["ran", "attach", "--json", "--detach", "--n2", "tcp"])
             .args(["--ues", &case.ues.to_string(), "--amf", &core.n2])
+            .args(["--at-once", &case.ues.to_string()])
             .arg("--subscribers")
             .arg(core.subscribers())
             .stdin(Stdio::null())
