@@ -156,6 +156,16 @@ fn ten_ues_come_and_go_by_the_operations_of_the_core_of_2019() {
 }
 
 #[test]
+fn a_session_that_was_released_is_set_up_again() {
+    let core = Core::up(&["--transport", "native"]);
+    let steps = "registration,session,release,session,release,session,detach";
+    let subscribers = core.subscribers();
+    let result = core.attach(&subscribers, &["--ues", "3", "--steps", steps]);
+    assert_eq!(result["failed"], 0, "{result}\n{}", core.logs());
+    assert_eq!(result["session_us"]["count"], 9, "{result}");
+}
+
+#[test]
 fn who_is_not_subscribed_or_has_another_key_is_refused() {
     let core = Core::up(&[]);
     let own = std::fs::read_to_string(core.subscribers()).expect("a file");

@@ -69,8 +69,9 @@ async fn idle(ue: &mut Ue) {
             continue;
         };
         entry.active = false;
-        let context = entry.context.clone();
-        if let Err(failure) = nsmf::user_plane(ue, &context, session, false).await {
+        let (context, handle) = (entry.context.clone(), entry.handle);
+        let named = (session, handle);
+        if let Err(failure) = nsmf::user_plane(ue, &context, named, false).await {
             eprintln!("amf: the SMF does not know that a UE is idle: {failure}");
             if failure.status() == Some(404) {
                 ue.sessions.remove(&session);

@@ -16,7 +16,7 @@ pub(super) fn router(amf: Arc<Amf>) -> Router<Amf> {
             transfer,
         )
         .post(
-            "/namf-callback/v1/{supi}/sm-context-status/{pduSessionId}",
+            "/namf-callback/v1/{supi}/sm-context-status/{pduSessionId}/{handle}",
             session_status,
         )
         .post("/namf-callback/v1/{supi}/dereg-notify", deregister)
@@ -64,12 +64,11 @@ async fn transfer(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
 
 /// SmContextStatusNotify (TS 29.502, 5.2.2.5).
 async fn session_status(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
-    let session: u8 = exchange
-        .param("pduSessionId")
-        .parse()
-        .map_err(|_| Problem::new(404, "CONTEXT_NOT_FOUND"))?;
+    let unknown = |_| Problem::new(404, "CONTEXT_NOT_FOUND");
+    let session: u8 = exchange.param("pduSessionId").parse().map_err(unknown)?;
+    let handle: u64 = exchange.param("handle").parse().map_err(unknown)?;
     let slot = ue_of(&amf, exchange.param("supi")).await?;
-    deliver(&slot, Event::SessionReleased(session))?;
+    deliver(&slot, Event::SessionReleased { session, handle })?;
     Ok(Reply::no_content())
 }
 

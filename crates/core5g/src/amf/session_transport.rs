@@ -14,6 +14,8 @@ use crate::ngap::{NgapMessage, SessionModify, SessionSetup, SessionTransfer};
 use crate::smf::Slice;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 /// Messages of SMFs that may wait for one UE.
 const MAX_PENDING: usize = 32;
@@ -23,6 +25,10 @@ const MAX_PENDING: usize = 32;
 pub(super) struct Session {
     /// The SM context's resource at the SMF.
     pub(super) context: String,
+    /// Ours for that context: what the SMF says of one that has gone must not be taken for the next
+    /// of the same session.
+    #[serde(default)]
+    pub(super) handle: u64,
     pub(super) slice: Slice,
     /// The gNB has resources for it.
     pub(super) active: bool,
@@ -85,10 +91,12 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
         return not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
     };
     let (dnn, payload) = (transport.dnn.as_deref(), transport.payload.clone());
-    match nsmf::create(ue, session, slice.into(), dnn, payload).await {
+    let handle = new_handle();
+    match nsmf::create(ue, session, handle, slice.into(), dnn, payload).await {
         Ok(context) => {
             let entry = Session {
                 context,
+                handle,
                 slice: slice.into(),
                 active: false,
             };
@@ -103,6 +111,18 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
             };
             not_forwarded(ue, transport, cause);
         }
+    }
+}
+
+/// No other context of a UE has it, nor one that an earlier AMF has made.
+fn new_handle() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(0));
+    let last = LAST.fetch_max(now, Ordering::Relaxed);
+    match now > last {
+        true => now,
+        false => LAST.fetch_add(1, Ordering::Relaxed) + 1,
     }
 }
 
@@ -249,7 +269,8 @@ async fn plane(ue: &mut Ue, id: PduSessionId) -> Option<SessionSetup> {
     let session = id.value();
     let entry = ue.sessions.get(&session)?;
     let (context, snssai) = (entry.context.clone(), entry.snssai());
-    match nsmf::user_plane(ue, &context, session, true).await {
+    let named = (session, entry.handle);
+    match nsmf::user_plane(ue, &context, named, true).await {
         Ok(updated) => updated.n2_info.map(|(_, octets)| SessionSetup {
             session: id,
             nas: None,

@@ -31,8 +31,8 @@ pub(super) enum Event {
     Lost(Link),
     /// An SMF has something for it or for its gNB.
     Transfer(Box<Transfer>),
-    /// An SMF has let go of this session.
-    SessionReleased(u8),
+    /// The SMF has ended the context with this handle; the session's number may be another's by now.
+    SessionReleased { session: u8, handle: u64 },
     /// The network wants it gone.
     Deregister,
     /// It has registered anew under another slot: this one is the past.
@@ -148,9 +148,11 @@ async fn handle(ue: &mut Ue, event: Event) {
         Event::Ngap(message) => session_transport::from_gnb(ue, *message).await,
         Event::Lost(link) => an_release::lost(ue, &link).await,
         Event::Transfer(transfer) => session_transport::downlink(ue, *transfer).await,
-        Event::SessionReleased(session) => {
-            ue.sessions.remove(&session);
-            ue.save().await;
+        Event::SessionReleased { session, handle } => {
+            if ue.sessions.get(&session).map(|entry| entry.handle) == Some(handle) {
+                ue.sessions.remove(&session);
+                ue.save().await;
+            }
         }
         Event::Deregister => deregistration::by_network(ue).await,
         Event::Superseded => deregistration::implicit(ue).await,

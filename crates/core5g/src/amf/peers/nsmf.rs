@@ -31,6 +31,7 @@ pub(in crate::amf) enum NotCreated {
 pub(in crate::amf) async fn create(
     ue: &Ue,
     session: u8,
+    handle: u64,
     slice: Slice,
     dnn: Option<&str>,
     message: Vec<u8>,
@@ -51,7 +52,7 @@ pub(in crate::amf) async fn create(
         n1_sm_msg: Some(n1::reference()),
         an_type: "3GPP_ACCESS".to_owned(),
         rat_type: Some("NR".to_owned()),
-        sm_context_status_uri: status_uri(ue, session),
+        sm_context_status_uri: status_uri(ue, session, handle),
         supi: Some(supi),
     };
     let (content_type, body) = Multipart::new(&data)
@@ -77,10 +78,10 @@ pub(in crate::amf) async fn create(
 }
 
 /// Where the SMF says that a session has ended.
-pub(in crate::amf) fn status_uri(ue: &Ue, session: u8) -> String {
+fn status_uri(ue: &Ue, session: u8, handle: u64) -> String {
     let root = ue.amf.runtime.api_root();
     format!(
-        "{root}/namf-callback/v1/{}/sm-context-status/{session}",
+        "{root}/namf-callback/v1/{}/sm-context-status/{session}/{handle}",
         ue.supi_text()
     )
 }
@@ -128,7 +129,7 @@ pub(in crate::amf) async fn update_n2(
 pub(in crate::amf) async fn user_plane(
     ue: &Ue,
     context: &str,
-    session: u8,
+    (session, handle): (u8, u64),
     wanted: bool,
 ) -> Result<Updated, SbiFailure> {
     let state = if wanted { "ACTIVATING" } else { "DEACTIVATED" };
@@ -136,7 +137,7 @@ pub(in crate::amf) async fn user_plane(
         up_cnx_state: Some(state.to_owned()),
         // Another AMF may have made the session.
         serving_nf_id: wanted.then(|| ue.amf.runtime.instance().to_owned()),
-        sm_context_status_uri: wanted.then(|| status_uri(ue, session)),
+        sm_context_status_uri: wanted.then(|| status_uri(ue, session, handle)),
         ..SmContextUpdateData::default()
     };
     let request = SbiRequest::post(format!("{context}/modify")).json(&data)?;
