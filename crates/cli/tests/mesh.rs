@@ -1,5 +1,5 @@
 //! The mesh experiment through the program itself: real gateways and replicas, for a moment; and
-//! what wrong options and what is not built lead to.
+//! what wrong options lead to.
 
 #![cfg(unix)]
 
@@ -148,7 +148,7 @@ fn a_gateway_that_fails_is_a_record_with_its_reason_and_the_series_goes_on() {
 }
 
 #[test]
-fn what_is_not_built_and_what_does_not_exist_is_said() {
+fn what_does_not_exist_is_said() {
     let dir = tempfile::tempdir().expect("a directory");
     let refused = |arguments: &[&str], why: &str| {
         let output = run(dir.path(), arguments);
@@ -156,7 +156,6 @@ fn what_is_not_built_and_what_does_not_exist_is_said() {
         assert!(!output.status.success(), "{said}");
         assert!(said.contains(why), "{why} in {said}");
     };
-    refused(&["--mtls", "on"], "mutual TLS in the mesh is not built yet");
     refused(&["--path", "ref-grpc"], "nothing can be run");
     refused(&["--path", "envoy-3-rest"], "there is no path");
     refused(&["--rate", "2", "--gateways", "4"], "cannot be shared");

@@ -22,6 +22,13 @@ const JSON: &str = "application/json";
 /// How long a call may take when nobody says otherwise: less than the UE's and the gNB's own timers.
 const TIMEOUT: Duration = Duration::from_secs(4);
 
+/// How long a call waits for an instance that takes it: as long as one that was killed needs to be
+/// there again.
+const RESTART: Duration = Duration::from_secs(2);
+
+/// Between two looks whether there is one.
+const AGAIN: Duration = Duration::from_millis(50);
+
 /// The way to other NFs by one event loop. Clones are cheap.
 #[derive(Clone)]
 pub(crate) struct Sbi {
@@ -37,7 +44,8 @@ impl Sbi {
         }
     }
 
-    /// Calls an instance of `service`, whichever the mesh chooses.
+    /// Calls an instance of `service`, whichever the mesh chooses. While there is none that takes
+    /// the call, it waits for one to come back, a little.
     ///
     /// # Errors
     /// When it was answered with a failure or not answered.
@@ -55,7 +63,16 @@ impl Sbi {
                 "{service} is not among what this NF calls"
             )));
         };
-        SbiAnswer::of(channel.call(request.into_message()?).await)
+        let message = request.into_message()?;
+        let give_up = Instant::now() + RESTART;
+        loop {
+            match channel.call(message.clone()).await {
+                Err(error) if nobody_took_it(&error) && Instant::now() < give_up => {
+                    self.runtime.sleep(AGAIN).await;
+                }
+                answered => return SbiAnswer::of(answered),
+            }
+        }
     }
 
     /// Calls one instance: `root` is the beginning of a URI that it gave, `http://host:port`.
@@ -81,6 +98,11 @@ impl Sbi {
         };
         SbiAnswer::of(client.call(request.into_message()?).await)
     }
+}
+
+/// Whether a call may be made again at once, because no peer had anything of it.
+fn nobody_took_it(error: &CallError) -> bool {
+    !error.may_have_executed() && matches!(error.kind(), ErrorKind::NotSent | ErrorKind::Refused)
 }
 
 /// The path of an absolute URI; a path as it is.

@@ -100,7 +100,7 @@ fn count(framework: Framework, trial: &Trial) -> Result<Count, Failure> {
     let mut lines = 0;
     let mut concepts = BTreeSet::new();
     for file in files(framework) {
-        let path = sources.unwrap_or(Path::new(".")).join(file);
+        let path = sources.unwrap_or_else(|| Path::new(".")).join(file);
         let text = std::fs::read_to_string(&path).map_err(|error| Failure {
             what: format!("the sources cannot be counted: {error}"),
             place: path.display().to_string(),
