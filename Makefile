@@ -93,6 +93,7 @@ test-lab: build peers ## Run every adapter, path and transport for a moment thro
 	$(STEP) "every adapter in the lab" $(COREWIRE) lab run guti --profile smoke --out $(TARGET)/smoke-$(NOW)
 	$(STEP) "every path of the mesh" $(COREWIRE) lab run mesh --profile smoke --out $(TARGET)/smoke-mesh-$(NOW)
 	$(STEP) "every transport of RMR" $(COREWIRE) lab run rmr --profile smoke --out $(TARGET)/smoke-rmr-$(NOW)
+	$(STEP) "prepare the Python clients" sh -c 'clients/python/prepare || echo "without them"'
 	$(STEP) "every quality" sh -c '$(COREWIRE) lab run qualities --out $(TARGET)/qualities-$(NOW) && \
 	    ! grep "\"subject\":\"Corewire\".*\"passed\":false" $(TARGET)/qualities-$(NOW)/results.jsonl'
 

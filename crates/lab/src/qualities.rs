@@ -122,14 +122,6 @@ impl Qualities {
 
     /// Old client with new server, and the reverse.
     fn compatibility(&self, framework: Framework, stop: &Stop) -> Result<Verdict, NoResult> {
-        if !self.trial.has_next() {
-            return Err(Failure {
-                what: "corewire-peer-next-server and -client are not there".to_owned(),
-                place: "the folder of the programs under test".to_owned(),
-                next: "`make peers` builds them where gRPC and Thrift are installed".to_owned(),
-            }
-            .into());
-        }
         let mut verdicts = Vec::new();
         for (ends, what) in [
             (Ends::OldClientNewServer, "old client, new server"),
@@ -195,8 +187,23 @@ impl Qualities {
             repetition: 1,
             length: Length::Fixed(expected),
             expected,
-            hole: self.trial.hole(framework.plain()),
+            hole: self.hole(framework, quality),
         }
+    }
+
+    /// Why a check cannot be made here.
+    fn hole(&self, framework: Framework, quality: Quality) -> Option<Failure> {
+        self.trial
+            .hole(framework.plain())
+            .or_else(|| match quality {
+                Quality::BackCompatibility if !self.trial.has_next() => Some(Failure {
+                    what: "corewire-peer-next-server and -client are not there".to_owned(),
+                    place: "the folder of the programs under test".to_owned(),
+                    next: "`make peers` builds them where gRPC and Thrift are installed".to_owned(),
+                }),
+                Quality::CrossLanguage => languages::hole(framework),
+                _ => None,
+            })
     }
 }
 

@@ -515,7 +515,8 @@ impl Link {
         }
     }
 
-    /// Writes what waits before the context goes, until `deadline`; then it is given up.
+    /// Writes what waits before the context goes, until `deadline`; then it is given up. Nothing is
+    /// sent by it any more.
     pub(crate) fn finish(self: &Arc<Self>, deadline: Instant) {
         let mut out = self.out();
         let out = &mut *out;
@@ -523,12 +524,18 @@ impl Link {
             let flushed = self.flush(out, 0, RECONNECT_WAIT);
             self.count_written(out);
             match flushed {
-                Ok(true) | Err(_) => return,
+                Ok(true) => break,
+                Err(_) => return,
                 Ok(false) if Instant::now() >= deadline => {
                     return self.give_up(out, DropKind::Closed, libc::ETIMEDOUT, 0);
                 }
                 Ok(false) => wait_for_peer(out, deadline),
             }
+        }
+        if let (Some(native), Some(socket)) = (&mut out.native, &out.socket)
+            && !socket.is_memory()
+        {
+            native.say_goodbye(socket, deadline);
         }
     }
 

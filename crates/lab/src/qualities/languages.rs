@@ -34,11 +34,7 @@ pub(super) fn check(
             ));
         }
     };
-    let python = Python::find().ok_or_else(|| Failure {
-        what: "the Python clients are not prepared".to_owned(),
-        place: "target/clients/python".to_owned(),
-        next: "clients/python/prepare makes them; run this in the source tree".to_owned(),
-    })?;
+    let python = Python::find().ok_or_else(not_prepared)?;
     let (_server, address) = match framework {
         Framework::Corewire => availability::serve("127.0.0.1:0", cpus, patience)?,
         _ => trial.serve(framework.plain(), "127.0.0.1:0", stop)?,
@@ -51,6 +47,19 @@ pub(super) fn check(
         evidence.push(format!("{script}: {said}"));
     }
     Ok(Verdict::of(passed, evidence.join("; ")))
+}
+
+/// Why no client can be run for this one.
+pub(super) fn hole(framework: Framework) -> Option<Failure> {
+    (framework != Framework::TcpAs && Python::find().is_none()).then(not_prepared)
+}
+
+fn not_prepared() -> Failure {
+    Failure {
+        what: "the Python clients are not prepared".to_owned(),
+        place: "target/clients/python".to_owned(),
+        next: "clients/python/prepare makes them; run this in the source tree".to_owned(),
+    }
 }
 
 /// An interpreter with what the clients need, and the clients.

@@ -93,6 +93,24 @@ impl NativeSender {
         Ok(true)
     }
 
+    /// Everything is written and nothing will follow: lets the peer read it, at most until `deadline`.
+    ///
+    /// The peer goes on to give credit. A socket that is closed before that was read ends with a
+    /// reset, and what the peer has not read by then is lost to it.
+    pub(crate) fn say_goodbye(&mut self, socket: &Socket, deadline: Instant) {
+        socket.shutdown_sending();
+        while Instant::now() < deadline {
+            match self.listen(socket) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let _later = socket.wait(false, Some(deadline));
+                }
+                // The peer has read all of it, or is gone.
+                Err(_) => return,
+            }
+        }
+    }
+
     /// Takes in what the peer says; whether it said anything.
     ///
     /// # Errors
