@@ -17,9 +17,10 @@
 use bytes::Bytes;
 use siphasher::sip::SipHasher13;
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::Hasher;
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -33,6 +34,8 @@ pub(crate) const MAX_VALUE: usize = 16 << 20;
 const GROWTH: u64 = 64 << 20;
 /// How long a disk that refuses is left alone.
 const RETRY: Duration = Duration::from_secs(1);
+/// Nobody but its owner reads or writes a file.
+const OWNERS: u32 = 0o600;
 const MAGIC: &[u8; 8] = b"CWJOURN1";
 const HEAD: usize = 16;
 
@@ -86,11 +89,16 @@ impl Journal {
         mut apply: impl FnMut(&[u8], Option<&[u8]>),
         contents: Contents,
     ) -> io::Result<(Self, Recovered)> {
-        std::fs::create_dir_all(folder)?;
+        // What is in it is nobody else's: subscribers' keys, security contexts.
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(OWNERS)
             .open(folder.join(format!("{name}.lock")))?;
         lock.try_lock().map_err(|error| {
             let what = format!("{} is used by another process: {error}", folder.display());
@@ -102,6 +110,7 @@ impl Journal {
             .truncate(false)
             .read(true)
             .write(true)
+            .mode(OWNERS)
             .open(&path)?;
         let (recovered, length) = recover(&mut file, &path, &mut apply)?;
         file.set_len(length)?;
@@ -279,7 +288,12 @@ impl Writer {
     /// A new log of what is left. Changes that come meanwhile are newer and follow in the next group.
     fn write_anew(&mut self) -> io::Result<()> {
         let beside = self.path.with_extension("new");
-        let mut file = File::create(&beside)?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(OWNERS)
+            .open(&beside)?;
         let mut group = MAGIC.to_vec();
         let mut length = 0;
         let mut failed = None;

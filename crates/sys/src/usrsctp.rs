@@ -546,11 +546,10 @@ impl SctpSocket {
 impl Drop for SctpSocket {
     fn drop(&mut self) {
         // SAFETY: the socket is open, closed nowhere else, and no thread waits in it: it never
-        // blocks. The upcall goes first, so that nobody rings for a socket that is gone.
-        unsafe {
-            (self.library.functions.set_upcall)(self.raw, None, ptr::null_mut());
-            (self.library.functions.close)(self.raw);
-        }
+        // blocks. The upcall stays: the library's threads look at it and call it without a lock, so
+        // taking it away would let them call nothing. A bell for a token that is gone does nothing,
+        // and tokens are not used again.
+        unsafe { (self.library.functions.close)(self.raw) };
     }
 }
 

@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Events that wait for the end of a procedure.
+const MAX_DEFERRED: usize = 64;
+
 /// What can happen to a UE.
 pub(super) enum Event {
     /// It has a new connection, on which it sent this.
@@ -290,8 +293,15 @@ impl Ue {
                     self.deferred.push_back(Event::Ngap(message));
                     return Err(Ended::Lost);
                 }
-                Err(other) => self.deferred.push_back(other),
+                Err(other) => self.defer(other),
             }
+        }
+    }
+
+    /// Keeps an event for later, unless as many wait as a mailbox holds.
+    fn defer(&mut self, event: Event) {
+        if self.deferred.len() < MAX_DEFERRED {
+            self.deferred.push_back(event);
         }
     }
 
@@ -302,8 +312,9 @@ impl Ue {
             uplink.message,
             NasMessage::UplinkNasTransport(_) | NasMessage::DeregistrationRequestFromUe(_)
         );
-        if begins_something {
-            self.deferred.push_back(Event::Read(Box::new(uplink)));
+        // Not what anybody could have sent: it would be kept for a UE that has not shown who it is.
+        if begins_something && uplink.count.is_some() {
+            self.defer(Event::Read(Box::new(uplink)));
         }
     }
 

@@ -35,6 +35,8 @@ pub(super) struct Link {
 /// it may be anything.
 pub(super) struct Locked<'a> {
     link: &'a Link,
+    /// The thread was unwinding already when it came here.
+    unwinds: bool,
     /// There until the drop.
     state: Option<MutexGuard<'a, State>>,
 }
@@ -64,7 +66,8 @@ impl Drop for Locked<'_> {
         let Some(mut state) = self.state.take() else {
             return;
         };
-        if std::thread::panicking() {
+        // Not for a panic that was there already: who unwinds may still end its calls here.
+        if std::thread::panicking() && !self.unwinds {
             self.link.abandon(&mut state);
         }
         let waits = !state.outbox.is_empty();
@@ -138,6 +141,7 @@ impl Link {
     pub(super) fn lock(&self) -> Locked<'_> {
         Locked {
             link: self,
+            unwinds: std::thread::panicking(),
             state: Some(self.state.lock().unwrap_or_else(PoisonError::into_inner)),
         }
     }
@@ -200,6 +204,9 @@ impl Link {
                 return Err(error);
             }
             state = self.turn(state, Wait::Writing(deadline));
+            if state.dead.is_some() {
+                return Err(error);
+            }
             again = Some(event.clone());
             let now = state.now;
             sent = state.core.send_event(now, event);

@@ -3,7 +3,7 @@
 //! A call writes, then reads until its answer is there: two system calls and no hand-over. Threads
 //! that share a client share its connection: one of them reads for all (the leader), the others sleep
 //! until their answer has come or the lead is handed to them. When the answers of several come
-//! together, their next requests go together too, with one write ([`turns`]).
+//! together, their next requests go together too, with one write (`turns`).
 //!
 //! Between calls nobody reads, so keep-alive pings are answered only while a call waits; the peer
 //! is told so when the connection is made.

@@ -268,11 +268,12 @@ impl EventLoop {
     }
 
     pub(super) fn end(&mut self) {
+        // First: from here on no connection lingers.
+        self.phase = Phase::Ended;
         for key in self.connections.keys() {
             self.close(key, Some("the event loop has ended".into()));
         }
         self.listeners.clear();
-        self.phase = Phase::Ended;
         self.spawned.clear();
         self.refuse_the_rest();
     }

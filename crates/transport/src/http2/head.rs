@@ -233,6 +233,11 @@ pub(super) fn unsendable(headers: &Headers, max_octets: u32) -> Option<String> {
         if name == METHOD.as_bytes() && method::Method::read(value).is_none() {
             return Some(format!("{METHOD} is one of {}", method::ALLOWED));
         }
+        // It becomes part of `:path`, where a peer takes such an octet for a fault of the whole
+        // connection (RFC 3986, 3.4).
+        if name == QUERY.as_bytes() && !value.iter().all(|octet| is_of_a_query(*octet)) {
+            return Some(format!("{QUERY} holds visible ASCII octets and no #"));
+        }
         if !is_field_value(value) && !grpc::is_binary(name) {
             let name = String::from_utf8_lossy(name);
             return Some(format!(
@@ -241,6 +246,10 @@ pub(super) fn unsendable(headers: &Headers, max_octets: u32) -> Option<String> {
         }
     }
     (size > max_octets as usize).then(|| format!("the headers are longer than {max_octets} octets"))
+}
+
+const fn is_of_a_query(octet: u8) -> bool {
+    octet.is_ascii_graphic() && octet != b'#'
 }
 
 fn is_reserved(name: &[u8]) -> bool {

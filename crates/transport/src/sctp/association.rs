@@ -70,6 +70,8 @@ struct State<T> {
     items: VecDeque<T>,
     octets: usize,
     paused: bool,
+    /// Nobody will read any more: what comes is taken in and forgotten.
+    forgets: bool,
     ended: Option<Ended>,
     reader: Option<Waker>,
 }
@@ -84,6 +86,7 @@ impl<T> Queue<T> {
                 items: VecDeque::new(),
                 octets: 0,
                 paused: false,
+                forgets: false,
                 ended: None,
                 reader: None,
             }),
@@ -94,6 +97,9 @@ impl<T> Queue<T> {
     /// Queues; false when the queue is full now and the carrier is to pause.
     pub(super) fn push(&self, item: T, octets: usize) -> bool {
         let mut state = self.lock();
+        if state.forgets {
+            return true;
+        }
         state.items.push_back(item);
         state.octets += octets;
         state.paused =
@@ -101,6 +107,15 @@ impl<T> Queue<T> {
         let open = !state.paused;
         self.wake(state);
         open
+    }
+
+    /// The reader is gone.
+    pub(super) fn forget(&self) {
+        let mut state = self.lock();
+        state.forgets = true;
+        state.paused = false;
+        state.octets = 0;
+        state.items = VecDeque::new();
     }
 
     /// Nothing more will come; the first reason stays.
@@ -245,7 +260,8 @@ fn size(message: &Message) -> usize {
 impl Drop for Association {
     fn drop(&mut self) {
         self.sender.shutdown();
-        // Nobody reads any more: what still comes is taken in and forgotten with the queue.
+        // Nobody reads any more: what still comes is taken in and forgotten.
+        self.queue.forget();
         self.sender.0.resume();
     }
 }

@@ -87,14 +87,20 @@ impl Contexts {
 pub(super) async fn stored(sbi: &Sbi) -> Result<Vec<SmContext>, SbiFailure> {
     #[derive(serde::Deserialize)]
     struct Entry {
+        id: String,
         record: serde_json::Value,
     }
-    let answer = sbi
-        .call(SERVICE, SbiRequest::get(format!("{RECORDS}?prefix=")))
-        .await?;
-    let entries: Vec<Entry> = answer.json()?;
-    let contexts = entries.into_iter().map(|entry| entry.record);
-    Ok(contexts
-        .filter_map(|record| serde_json::from_value(record).ok())
-        .collect())
+    let mut contexts = Vec::new();
+    let mut after = String::new();
+    // A page at a time; behind the last there is an empty one.
+    loop {
+        let path = format!("{RECORDS}?prefix=&after={after}");
+        let page: Vec<Entry> = sbi.call(SERVICE, SbiRequest::get(path)).await?.json()?;
+        let Some(last) = page.last().filter(|last| last.id != after) else {
+            return Ok(contexts);
+        };
+        after.clone_from(&last.id);
+        let records = page.into_iter().map(|entry| entry.record);
+        contexts.extend(records.filter_map(|record| serde_json::from_value(record).ok()));
+    }
 }
