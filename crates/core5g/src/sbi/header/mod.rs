@@ -1,6 +1,6 @@
 //! The headers of TS 29.500, 5.2.3, with the grammar of its annex B (`TS29500_CustomHeaders.abnf`).
 //!
-//! Every type here is read with [`FromStr`](std::str::FromStr) and written with `Display`; what is
+//! Every type here is read with [`std::str::FromStr`] and written with `Display`; what is
 //! written is read back as the same. A header that cannot be read counts as absent to its user
 //! (TS 29.500, 5.2.3.1): a peer that is newer than we are is no fault.
 
