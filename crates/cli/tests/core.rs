@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// A core that ends with the test.
 struct Core {
@@ -235,6 +236,15 @@ fn an_amf_or_an_smf_that_was_killed_is_mended_and_its_sessions_are_still_there()
         core.kill(nf);
         let mended = core.core(&["mend"]);
         assert!(mended.status.success(), "{}", words(&mended));
+    }
+    // The gateway tries its replica again now and then; until it has, sessions are refused.
+    let give_up = Instant::now() + Duration::from_secs(20);
+    loop {
+        let first = core.attach(&core.subscribers(), &["--ues", "1"]);
+        if first["failed"] == 0 {
+            break;
+        }
+        assert!(Instant::now() < give_up, "{first}\n{}", core.logs());
     }
     // Whoever registers anew under a name that is stored gets another address, and the UPF has both.
     let after = core.attach(&core.subscribers(), &["--ues", "5", "--detach"]);

@@ -68,6 +68,8 @@ pub(super) struct Ue {
     pub(super) slot: Arc<Slot>,
     pub(super) sbi: Sbi,
     pub(super) link: Option<Link>,
+    /// A verified message came by `link`: from then on none that is not verified is looked at.
+    secured: bool,
     /// The gNB has the UE's context (security, slices).
     pub(super) context_at_gnb: bool,
     pub(super) registered: bool,
@@ -97,6 +99,7 @@ pub(super) fn new(amf: &Arc<Amf>, slot: &Arc<Slot>) -> Box<Ue> {
         registered: false,
         supi: None,
         guti: None,
+        secured: false,
         security: None,
         kgnb_count: 0,
         capability: None,
@@ -175,11 +178,13 @@ impl Ue {
         match (Envelope::of(octets)?, &mut self.security) {
             (Envelope::Protected { .. }, Some(security)) => {
                 let received = security.unprotect(octets)?;
+                self.secured = true;
                 Ok(Uplink {
                     message: received.message,
                     count: Some(received.count),
                 })
             }
+            _ if self.secured => Err(NasError::unprotected()),
             _ => Ok(Uplink {
                 message: NasMessage::decode_unverified(octets)?,
                 count: None,
@@ -354,6 +359,7 @@ impl Ue {
             }
         }
         self.link = link;
+        self.secured = false;
         self.context_at_gnb = false;
     }
 }

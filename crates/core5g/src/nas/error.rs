@@ -34,6 +34,11 @@ pub enum NasErrorKind {
 }
 
 impl NasError {
+    /// A message that had to be protected and was not: to be discarded.
+    pub(crate) const fn unprotected() -> Self {
+        Self::new(NasErrorKind::Integrity)
+    }
+
     pub(super) const fn new(kind: NasErrorKind) -> Self {
         Self { kind, field: None }
     }
