@@ -228,7 +228,7 @@ fn a_core_comes_up_once_and_says_what_is_wrong() {
 }
 
 #[test]
-fn an_amf_or_an_smf_that_was_killed_is_mended_and_its_sessions_are_still_there() {
+fn an_amf_or_an_smf_that_was_killed_is_mended_and_its_ues_can_come_anew() {
     let core = Core::up(&[]);
     let before = core.attach(&core.subscribers(), &["--ues", "3"]);
     assert_eq!(before["failed"], 0, "{before}\n{}", core.logs());
