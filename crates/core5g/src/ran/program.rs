@@ -40,7 +40,7 @@ enum Command {
     /// UEs register, establish a session, and check everything that they get
     #[command(after_help = "\
 Examples:
-  corewire ran attach --ues 10 --n2 tcp
+  corewire ran attach --ues 10
   corewire ran attach --ues 1000 --rate 100 --detach --json
   corewire ran attach --steps registration,session,idle,service,modification,release,detach
 
@@ -64,8 +64,8 @@ struct AttachArgs {
     /// The AMF
     #[arg(long, default_value = "127.0.0.1:38412", value_name = "ADDRESS")]
     amf: String,
-    /// What carries N2: sctp (over IP), udp (SCTP in UDP) or tcp (records, for tests)
-    #[arg(long, value_enum, default_value_t = N2::Sctp)]
+    /// What carries N2: sctp (over IP), udp (SCTP in UDP) or tcp (records, for tests); as `core up` has it
+    #[arg(long, value_enum, default_value_t = N2::Tcp)]
     n2: N2,
     /// The file that the UDM has, TOML [default: the test subscribers of the UDM]
     #[arg(long, value_name = "FILE")]
