@@ -1,14 +1,16 @@
 //! What must outlive a process: an append-only log of named values, written behind.
 //!
 //! ```text
-//!   put, remove ──▶ pending, by name ──▶ writer thread: one write, one fdatasync a group ──▶ NAME.log
+//!   put, remove ──▶ pending, by name ──▶ writer thread: a write a group ──▶ NAME.log
+//!                                              │ └ a fdatasync for several of them
 //!                                              └ now and then the log anew, of what is left
 //! ```
 //!
-//! Nobody on the signalling path waits for the disk. What comes while a group is written goes into
-//! the next one; a name that changes often is written once a group, and a disk that hangs costs one
-//! entry a name. What the last milliseconds before a crash brought may be lost; who cannot bear that
-//! asks [`Journal::committed`].
+//! Nobody on the signalling path waits for the disk. A group gathers for a millisecond, and what is
+//! written is brought to the disk fifty times a second: a disk's turn costs more CPU time than a
+//! registration. So the end of the process costs what came in its last millisecond, that of the
+//! machine what came in its last twenty; who cannot bear that asks [`Journal::committed`]. A name that
+//! changes often is written once a group, and a disk that hangs costs one entry a name.
 //!
 //! An entry is `name length (4) | value length + 1, or 0 for none (4) | check (8) | name | value`,
 //! numbers little endian; the check is SipHash 1-3 of everything else. An entry that is cut short or
@@ -24,7 +26,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The longest name, octets.
 pub(crate) const MAX_NAME: usize = 1024;
@@ -32,6 +34,10 @@ pub(crate) const MAX_NAME: usize = 1024;
 pub(crate) const MAX_VALUE: usize = 16 << 20;
 /// The log is written anew when it has grown by this much and by twice what is left of it.
 const GROWTH: u64 = 64 << 20;
+/// How long a group gathers.
+const GATHER: Duration = Duration::from_millis(1);
+/// How long what is written may wait for its turn at the disk.
+const SYNC: Duration = Duration::from_millis(20);
 /// How long a disk that refuses is left alone.
 const RETRY: Duration = Duration::from_secs(1);
 /// Nobody but its owner reads or writes a file.
@@ -53,7 +59,7 @@ struct Shared {
     pending: Mutex<Pending>,
     /// Something is to be written, or the end has come.
     wake: Condvar,
-    /// A group has been written.
+    /// What was written is on the disk, or cannot be brought there.
     written: Condvar,
 }
 
@@ -64,6 +70,8 @@ struct Pending {
     asked: u64,
     /// How many of them are on the disk.
     committed: u64,
+    /// Changes that somebody waits for: until they are on the disk nothing is put off.
+    awaited: u64,
     closing: bool,
     fault: Option<String>,
 }
@@ -172,6 +180,8 @@ impl Journal {
     /// What the disk says, when it refuses.
     pub(crate) fn wait(&self, number: u64) -> io::Result<()> {
         let mut pending = self.shared.lock();
+        pending.awaited = pending.awaited.max(number);
+        self.shared.wake.notify_one();
         while pending.committed < number {
             if let Some(fault) = &pending.fault {
                 return Err(io::Error::other(fault.clone()));
@@ -184,6 +194,18 @@ impl Journal {
         }
         Ok(())
     }
+}
+
+fn wait<'a>(
+    wake: &Condvar,
+    pending: MutexGuard<'a, Pending>,
+    at_most: Duration,
+) -> MutexGuard<'a, Pending> {
+    if at_most == Duration::MAX {
+        return wake.wait(pending).unwrap_or_else(PoisonError::into_inner);
+    }
+    let waited = wake.wait_timeout(pending, at_most);
+    waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
 impl Drop for Journal {
@@ -221,46 +243,98 @@ struct Writer {
     _lock: File,
 }
 
+impl Pending {
+    /// Nothing is put off: somebody waits, or the end has come.
+    const fn is_urgent(&self) -> bool {
+        self.closing || self.awaited > self.committed
+    }
+}
+
 impl Writer {
     fn run(&mut self) {
+        // The last change that is written and not on the disk, and when it is to be there.
+        let mut unsynced: Option<(u64, Instant)> = None;
+        // The disk has refused something: what is in the log may lack it.
+        let mut broken = false;
         loop {
-            let (entries, number) = {
-                let mut pending = self.shared.lock();
-                while pending.entries.is_empty() {
-                    if pending.closing {
-                        return;
-                    }
-                    pending = self
-                        .shared
-                        .wake
-                        .wait(pending)
-                        .unwrap_or_else(PoisonError::into_inner);
-                }
-                (std::mem::take(&mut pending.entries), pending.asked)
-            };
-            let written = self.write(&entries);
-            let mut pending = self.shared.lock();
-            match written {
-                Ok(()) => {
-                    pending.committed = number;
-                    pending.fault = None;
-                    self.shared.written.notify_all();
-                }
-                Err(error) => {
-                    pending.fault = Some(format!("{}: {error}", self.path.display()));
-                    self.shared.written.notify_all();
-                    if pending.closing {
-                        return;
-                    }
-                    // Put back; what came meanwhile is newer.
-                    for (name, value) in entries {
-                        pending.entries.entry(name).or_insert(value);
-                    }
-                    let waited = self.shared.wake.wait_timeout(pending, RETRY);
-                    drop(waited.unwrap_or_else(PoisonError::into_inner));
+            let (entries, number, closing) = self.next_group(unsynced.map(|(_, due)| due));
+            let mut done = Ok(());
+            if !entries.is_empty() {
+                // A broken log is written anew, of what there is by then.
+                done = if broken { Ok(()) } else { self.write(&entries) };
+                let due = unsynced.map_or_else(|| Instant::now() + SYNC, |(_, due)| due);
+                unsynced = Some((number, due));
+            }
+            let urgent = self.shared.lock().is_urgent() && !broken;
+            let is_due = |(_, due): &(u64, Instant)| urgent || closing || Instant::now() >= *due;
+            if let Some((number, _)) = unsynced.filter(|at| done.is_ok() && is_due(at)) {
+                done = match broken {
+                    true => self.write_anew(),
+                    false => self.file.sync_data(),
+                };
+                if done.is_ok() {
+                    (unsynced, broken) = (None, false);
+                    self.committed(number);
                 }
             }
+            if let Err(error) = done {
+                self.failed(&error);
+                broken = true;
+                unsynced = unsynced.map(|(number, _)| (number, Instant::now() + RETRY));
+                if closing {
+                    return;
+                }
+            } else if closing && unsynced.is_none() {
+                return;
+            }
         }
+    }
+
+    /// What is to be written, the number of the last change in it, and whether the end has come. It
+    /// waits until there is something to do: a group has gathered, or it is time for the disk.
+    fn next_group(&self, due: Option<Instant>) -> (HashMap<Bytes, Option<Bytes>>, u64, bool) {
+        let mut pending = self.shared.lock();
+        loop {
+            let now = Instant::now();
+            // A disk that has refused is left alone until its time, whoever waits.
+            let soon = due.is_some_and(|due| due <= now + SYNC);
+            if pending.closing || (pending.is_urgent() && soon) {
+                break;
+            }
+            let until = match (pending.entries.is_empty(), due) {
+                (false, _) => break,
+                (true, Some(due)) if due <= now => break,
+                (true, Some(due)) => due - now,
+                (true, None) => Duration::MAX,
+            };
+            pending = wait(&self.shared.wake, pending, until);
+        }
+        let until = Instant::now() + GATHER;
+        while !pending.entries.is_empty() && !pending.is_urgent() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            pending = wait(&self.shared.wake, pending, left);
+        }
+        let entries = std::mem::take(&mut pending.entries);
+        (entries, pending.asked, pending.closing)
+    }
+
+    fn committed(&self, number: u64) {
+        let mut pending = self.shared.lock();
+        pending.committed = number;
+        pending.fault = None;
+        self.shared.written.notify_all();
+    }
+
+    /// Says so to whoever waits.
+    fn failed(&self, error: &io::Error) {
+        let mut pending = self.shared.lock();
+        pending.fault = Some(format!("{}: {error}", self.path.display()));
+        // Who waited has been told; who waits from now on is told the same.
+        pending.awaited = pending.committed;
+        self.shared.written.notify_all();
     }
 
     fn write(&mut self, entries: &HashMap<Bytes, Option<Bytes>>) -> io::Result<()> {
@@ -268,11 +342,7 @@ impl Writer {
         for (name, value) in entries {
             push_entry(&mut group, name, value.as_deref());
         }
-        let written = self
-            .file
-            .write_all(&group)
-            .and_then(|()| self.file.sync_data());
-        if let Err(error) = written {
+        if let Err(error) = self.file.write_all(&group) {
             // Half a group would hide what comes behind it.
             self.file.set_len(self.length)?;
             self.file.seek(io::SeekFrom::End(0))?;
