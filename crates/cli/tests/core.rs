@@ -157,6 +157,47 @@ fn ten_ues_come_and_go_by_the_operations_of_the_core_of_2019() {
 }
 
 #[test]
+fn every_hop_is_written_down_at_both_ends_when_that_is_asked_for() {
+    for flow in ["3gpp", "source3"] {
+        let core = Core::up(&["--trace", "--flow", flow]);
+        let ran = core.folder.path().join("ran.trace");
+        let trace = ran.display().to_string();
+        let told = core.attach(&core.subscribers(), &["--detach", "--trace", &trace]);
+        assert_eq!(told["failed"], 0, "{told}\n{}", core.logs());
+        let ran = std::fs::read_to_string(&ran).expect("a trace");
+        for words in [" registration", " session", " detach", " InitialUeMessage"] {
+            assert!(ran.contains(words), "{words}: {ran}");
+        }
+        // The files are whole when their writers have ended.
+        let down = core.core(&["down"]);
+        assert!(down.status.success(), "{}", words(&down));
+        let lines = |nf: &str, kind: &str| -> Vec<String> {
+            let path = core.state().join(format!("{nf}.trace"));
+            let text = std::fs::read_to_string(path).expect("a trace");
+            let of_kind = text.lines().filter(|line| line.starts_with(kind));
+            of_kind.map(str::to_owned).collect()
+        };
+        let number = |line: &String| line.split(' ').nth(1).map(str::to_owned);
+        let called: Vec<_> = lines("amf", "call ").iter().map(number).collect();
+        for nf in ["ausf", "udm", "udsf", "smf-gateway"] {
+            let served = lines(nf, "serve ");
+            let known = served.iter().any(|line| called.contains(&number(line)));
+            assert!(known, "{nf}: {served:?} is not among {called:?}");
+        }
+        assert!(!lines("amf", "n2-out ").is_empty());
+        let uecm: Vec<String> = [lines("udm", "serve ")].concat();
+        let driven = uecm
+            .iter()
+            .filter(|line| line.contains("/source3/v1/nudm-uecm/"));
+        // The operations (3) to (21) of its table.
+        let driven = driven.filter_map(|line| line.rsplit('/').next());
+        let driven: std::collections::BTreeSet<&str> = driven.collect();
+        let all = if flow == "source3" { 19 } else { 0 };
+        assert_eq!(driven.len(), all, "{driven:?}");
+    }
+}
+
+#[test]
 fn a_session_that_was_released_is_set_up_again() {
     let core = Core::up(&["--transport", "native"]);
     let steps = "registration,session,release,session,release,session,detach";

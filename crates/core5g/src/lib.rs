@@ -19,6 +19,8 @@
 //! | `subscribers`, `journal` | who may use the network; what outlives a process |
 //! | `nrf`, `udm`, `ausf`, `udsf` | registry, subscribers, authentication, stored contexts |
 //! | `ran` | gNBs and UEs that attach and check what they get |
+//! | `source3` | the other flow: operations of the REST-based core of 2019 |
+//! | `trace` | begin and end of every hop, when asked for |
 //! | `program` | the core as a whole: up, status, down |
 //!
 //! Not here: bytes on a wire between NFs, where a call goes, how often it is tried
@@ -38,7 +40,9 @@ mod ran;
 mod runtime;
 pub mod sbi;
 mod smf;
+mod source3;
 pub mod subscribers;
+mod trace;
 mod udm;
 mod udsf;
 mod upf;

@@ -18,6 +18,8 @@ use crate::nas::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
     Ksi, MmCause, NasMessage,
 };
+use crate::source3;
+use serde_json::json;
 
 /// How often a UE may answer a challenge with a failure before it is refused (TS 24.501, 5.4.1.3.7:
 /// a second one in a row ends the procedure).
@@ -55,6 +57,9 @@ pub(super) async fn run(ue: &mut Ue, who: &str) -> Result<Authenticated, Ended> 
                 Ok(challenge) => challenge,
                 Err(refusal) => return Err(refused(ue, refusal)),
             };
+        let asked =
+            || json!({"authentication": {"state": "CHALLENGED", "ksi": format!("{ksi:?}")}});
+        source3::tell(&ue.sbi, "update-initial-attach", &who, asked).await;
         match ask(ue, ksi, &challenge).await? {
             Answer::Response(response) => return confirm(ue, ksi, &challenge, &response).await,
             Answer::Failure(failure) => match failure.cause {
@@ -108,6 +113,8 @@ async fn confirm(
         (true, Ok(Some(confirmed))) => {
             let kamf = confirmed.kseaf.kamf(&confirmed.supi, &Abba::default());
             ue.supi = Some(confirmed.supi);
+            let done = || json!({"authentication": {"state": "CONFIRMED"}});
+            ue.tell("set-auth", done).await;
             Ok(Authenticated { kamf, ksi })
         }
         (_, Err(refusal)) if accepted => Err(refused(ue, refusal)),

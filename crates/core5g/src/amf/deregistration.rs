@@ -7,6 +7,8 @@ use crate::nas::{
     DeregistrationAcceptToUe, DeregistrationRequestFromUe, DeregistrationRequestToUe, NasMessage,
 };
 use crate::ngap::Cause;
+use crate::runtime::{Flow, both};
+use serde_json::json;
 
 /// The UE goes. One that cannot prove that it is itself is let go without ending what is another's.
 pub(super) async fn by_ue(ue: &mut Ue, request: DeregistrationRequestFromUe, verified: bool) {
@@ -54,8 +56,13 @@ pub(super) async fn implicit(ue: &mut Ue) {
 
 async fn end(ue: &mut Ue) {
     session_transport::release_all(ue).await;
-    nudm::deregister(ue).await;
-    store::remove_pointer(ue).await;
+    let at_udm = async {
+        match ue.sbi.flow() {
+            Flow::ThreeGpp => nudm::deregister(ue).await,
+            Flow::Source3 => ue.tell("handle-detach", || json!({})).await,
+        }
+    };
+    both(at_udm, store::remove_pointer(ue)).await;
     forget(ue).await;
 }
 

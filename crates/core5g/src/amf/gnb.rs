@@ -11,6 +11,7 @@ use crate::ngap::{
     PduSessionResourceSetupRequest, RanUeNgapId, SessionModify, SessionSetup, SessionTransfer,
     UeAmbr, UeConnection, UeContextReleaseCommand, UeIds, UePair,
 };
+use crate::trace::{Kind, Trace};
 use anyhow::{Context as _, bail};
 use corewire_guti::Guami;
 use corewire_transport::sctp::{Association, AssociationSender, Carrier, Driver, SendError};
@@ -54,6 +55,7 @@ impl Gnbs {
 pub(super) struct Gnb {
     number: u64,
     association: AssociationSender,
+    trace: Option<Arc<Trace>>,
     tais: Mutex<Vec<Tai>>,
     /// NG Setup is done: other procedures may begin (TS 38.413, 8.7.1.1).
     is_set_up: AtomicBool,
@@ -69,6 +71,9 @@ impl Gnb {
             Ok(octets) => octets,
             Err(error) => return eprintln!("amf: a message for a gNB: {error}"),
         };
+        if let Some(trace) = &self.trace {
+            trace.n2(Kind::N2Out, message.name());
+        }
         match self.association.send(stream, PPID, &octets) {
             // Its UEs are told that it is gone; nobody waits for this message.
             Ok(()) | Err(SendError::Ended) => {}
@@ -291,6 +296,7 @@ fn accept(amf: &Arc<Amf>, association: Association) {
     let gnb = Arc::new(Gnb {
         number,
         association: association.sender(),
+        trace: amf.runtime.trace().cloned(),
         tais: Mutex::default(),
         is_set_up: AtomicBool::new(false),
         ues: Mutex::default(),
@@ -313,6 +319,9 @@ async fn serve(amf: &Arc<Amf>, gnb: &Arc<Gnb>, mut association: Association) {
         if message.ppid != PPID {
             // Nothing that an AMF reads (TS 38.412, 7).
             continue;
+        }
+        if let Some(trace) = &gnb.trace {
+            trace.n2(Kind::N2In, "");
         }
         match NgapMessage::decode(&message.bytes) {
             Ok(decoded) => dispatch(amf, gnb, message.stream, decoded),

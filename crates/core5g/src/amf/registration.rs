@@ -18,7 +18,9 @@ use crate::nas::{
     RegistrationRequest, STmsi, Snssai,
 };
 use crate::ngap::{Cause, NgapMessage};
-use crate::runtime::SbiFailure;
+use crate::runtime::{Flow, SbiFailure, both};
+use crate::source3;
+use serde_json::json;
 use std::time::Instant;
 
 /// Registers the UE, or tells it why not. `verified`: the request came under the UE's own context.
@@ -60,6 +62,8 @@ async fn register(
     let known = verified && ue.supi.is_some();
     if !known {
         let who = who(ue, &request).await?;
+        let begun = || json!({"attach": "INITIATED"});
+        source3::tell(&ue.sbi, "update-initial-attach-init", &who, begun).await;
         let keys = authentication::run(ue, &who).await?;
         if let Some(whole) = security_mode::run(ue, keys).await? {
             request = whole;
@@ -96,7 +100,15 @@ async fn register(
     } else {
         ue.save().await;
     }
-    accept(ue, &request).await
+    accept(ue, &request).await?;
+    ue.tell("handle-attach-complete", || json!({"attach": "COMPLETED"}))
+        .await;
+    ue.tell(
+        "update-attach-complete",
+        || json!({"guti": ue.guti.map(|guti| guti.to_string())}),
+    )
+    .await;
+    Ok(())
 }
 
 /// By which name the UE can be authenticated.
@@ -122,8 +134,15 @@ async fn take_name(ue: &Ue) {
 
 /// Tells the UDM that the UE is here, and asks what it may have.
 async fn subscribe(ue: &mut Ue) -> Result<(), SbiFailure> {
-    nudm::register(ue).await?;
-    let subscription = nudm::access_and_mobility(ue).await?;
+    let subscription = match ue.sbi.flow() {
+        Flow::ThreeGpp => {
+            let (registered, subscription) =
+                both(nudm::register(ue), nudm::access_and_mobility(ue)).await;
+            registered?;
+            subscription?
+        }
+        Flow::Source3 => nudm::locate(ue).await?,
+    };
     ue.allowed = subscription.slices;
     ue.ambr = subscription.ambr;
     Ok(())

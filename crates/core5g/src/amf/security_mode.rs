@@ -7,6 +7,7 @@ use crate::nas::{
     MmCause, NasAlgorithms, NasMessage, NasSecurityContext, RegistrationRequest,
     SecurityModeCommand, Side,
 };
+use serde_json::json;
 
 /// Takes new keys into use, and has the UE repeat its whole first message. Gives that, if it came.
 ///
@@ -34,6 +35,22 @@ pub(super) async fn run(
             return Err(Ended::Refused);
         }
     }
+    let named = |what: &dyn std::fmt::Debug| format!("{what:?}");
+    ue.tell(
+        "set-security-cmd",
+        || json!({"security": {"state": "COMMANDED"}}),
+    )
+    .await;
+    ue.tell(
+        "set-crypt",
+        || json!({"security": {"ciphering": named(&algorithms.ciphering)}}),
+    )
+    .await;
+    ue.tell(
+        "set-integrity",
+        || json!({"security": {"integrity": named(&algorithms.integrity)}}),
+    )
+    .await;
     let command = SecurityModeCommand {
         algorithms,
         ksi,
@@ -60,6 +77,11 @@ pub(super) async fn run(
         return Err(Ended::Refused);
     };
     ue.kgnb_count = count;
+    ue.tell(
+        "handle-security-mode",
+        || json!({"security": {"state": "COMPLETE"}}),
+    )
+    .await;
     let repeated = complete
         .container
         .and_then(|octets| NasMessage::decode(&octets).ok());

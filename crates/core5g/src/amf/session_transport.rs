@@ -14,6 +14,7 @@ use crate::ngap::{NgapMessage, SessionModify, SessionSetup, SessionTransfer};
 use crate::smf::Slice;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
@@ -92,6 +93,11 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
     };
     let (dnn, payload) = (transport.dnn.as_deref(), transport.payload.clone());
     let handle = new_handle();
+    ue.tell(
+        "handle-create-session-begin",
+        || json!({"session": {"id": session, "state": "CREATING", "dnn": dnn}}),
+    )
+    .await;
     match nsmf::create(ue, session, handle, slice.into(), dnn, payload).await {
         Ok(context) => {
             let entry = Session {
@@ -100,7 +106,7 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
                 slice: slice.into(),
                 active: false,
             };
-            ue.sessions.insert(session, entry);
+            ue.sessions.insert(session, Box::new(entry));
         }
         Err(NotCreated::Rejected(message)) => to_ue(ue, session, &message),
         Err(NotCreated::Failed(failure)) => {
@@ -143,6 +149,16 @@ pub(super) async fn downlink(ue: &mut Ue, transfer: Transfer) {
             paging::run(ue);
         }
         return;
+    }
+    let sets_up = transfer
+        .n2_info
+        .as_ref()
+        .is_some_and(|(kind, _)| kind == "PDU_RES_SETUP_REQ");
+    if sets_up {
+        ue.tell("set-upf-info", || json!({"session": {"upf": "CHOSEN"}}))
+            .await;
+        let created = || json!({"session": {"id": transfer.session, "state": "CREATED"}});
+        ue.tell("handle-create-session-end", created).await;
     }
     let updated = Updated {
         n1_message: transfer.n1_message,
@@ -338,6 +354,10 @@ async fn done(ue: &mut Ue, kind: &str, sessions: Vec<SessionTransfer>) {
             _ => {}
         }
         let context = entry.context.clone();
+        if kind == "PDU_RES_SETUP_RSP" {
+            let active = || json!({"session": {"bearer": "ACTIVE"}});
+            ue.tell("handle-modify-bearer", active).await;
+        }
         match nsmf::update_n2(ue, &context, kind, transfer).await {
             Ok(updated) => carry(ue, session, updated),
             Err(failure) => eprintln!("amf: an SMF does not know what a gNB did: {failure}"),

@@ -11,7 +11,7 @@ use super::session_transport::Session;
 use super::ue::{Ue, Uplink};
 use crate::nas::{NasSecurityContext, STmsi, SavedNasContext, Side, Snssai, UeSecurityCapability};
 use crate::ngap::UeAmbr;
-use crate::runtime::{SbiFailure, SbiRequest};
+use crate::runtime::{SbiFailure, SbiRequest, both};
 use corewire_guti::{Guti, Tmsi};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ struct Record {
     allowed: Vec<String>,
     downlink: u64,
     uplink: u64,
-    sessions: BTreeMap<u8, Session>,
+    sessions: BTreeMap<u8, Box<Session>>,
 }
 
 /// Where a UE's context is.
@@ -54,14 +54,14 @@ pub(super) async fn new_guti(ue: &mut Ue) -> Result<(), SbiFailure> {
     ue.guti = Some(guti);
     let slot = Arc::clone(&ue.slot);
     ue.amf.ues.name_tmsi(guti.tmsi(), &slot);
-    put(ue).await?;
     let pointer = Pointer {
         record: record_of(&guti),
     };
     let path = format!("{RECORDS}/{}", ue.supi_text());
-    ue.sbi
-        .call(SERVICE, SbiRequest::put(path).json(&pointer)?)
-        .await?;
+    let pointer = SbiRequest::put(path).json(&pointer)?;
+    // A pointer to nothing says as little as none.
+    let (record, pointer) = both(put(ue), ue.sbi.call(SERVICE, pointer)).await;
+    record.and(pointer)?;
     if let Some(before) = before {
         ue.amf.ues.forget_tmsi(before.tmsi(), &slot);
         delete(ue, &record_of(&before)).await;

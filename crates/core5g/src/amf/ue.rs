@@ -10,9 +10,11 @@ use crate::nas::{
     Envelope, MmStatus, NasError, NasMessage, NasSecurityContext, Snssai, UeSecurityCapability,
 };
 use crate::ngap::{NgapMessage, UeAmbr};
-use crate::runtime::Sbi;
+use crate::runtime::{Flow, Sbi};
+use crate::source3;
 use corewire::LoopHandle;
 use corewire_guti::Guti;
+use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
@@ -81,7 +83,8 @@ pub(super) struct Ue {
     pub(super) capability: Option<UeSecurityCapability>,
     pub(super) allowed: Vec<Snssai>,
     pub(super) ambr: UeAmbr,
-    pub(super) sessions: BTreeMap<u8, Session>,
+    /// Boxed: a node of the map has room for eleven, and most UEs have one.
+    pub(super) sessions: BTreeMap<u8, Box<Session>>,
     /// What waits for the UE to come back.
     pub(super) pending: Vec<Transfer>,
     /// What came while a procedure waited for something else.
@@ -329,6 +332,13 @@ impl Ue {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default()
+    }
+
+    /// Says what has become of the UE, where source 3's operations drive.
+    pub(super) async fn tell(&self, operation: &str, changes: impl FnOnce() -> Value + Send) {
+        if self.amf.runtime.flow() == Flow::Source3 {
+            source3::tell(&self.sbi, operation, &self.supi_text(), changes).await;
+        }
     }
 
     /// Takes the UE out of the tables: nothing finds it any more.

@@ -99,6 +99,9 @@ impl Slot {
         if let Some(event) = inner.mailbox.pop_front() {
             return Some((ue, event));
         }
+        // Most UEs are parked most of the time: what only a task needs is not kept for them.
+        inner.mailbox = VecDeque::new();
+        inner.waker = None;
         inner.stage = Stage::Parked(ue);
         None
     }

@@ -189,7 +189,7 @@ impl<H: HomeNetwork> Ausf<H> {
         Ok(Reply::ok(&document))
     }
 
-    /// Source 3's (2) LocationUpdate: where a UE is; this AUSF has nothing to do with it but to say so.
+    /// Source 3's (2) LocationUpdate: where a UE is, which the UDM is told.
     async fn source3_location_update(
         self: Arc<Self>,
         exchange: Exchange,
@@ -199,6 +199,7 @@ impl<H: HomeNetwork> Ausf<H> {
             .supi
             .parse()
             .map_err(|_| Problem::mandatory_incorrect("/supi", "no SUPI"))?;
+        self.home.locate(&exchange.json()?).await?;
         Ok(Reply::ok(&json!({"supi": supi.to_string()})))
     }
 }

@@ -3,6 +3,7 @@
 use crate::runtime::{Flow, Runtime, SbiFailure, SbiRequest};
 use crate::sbi::model::udm::{AuthEvent, AuthenticationInfoRequest, AuthenticationInfoResult};
 use crate::sbi::{Problem, percent};
+use serde_json::Value;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,6 +15,9 @@ pub(super) trait HomeNetwork: Send + Sync + 'static {
         identity: &str,
         asked: &AuthenticationInfoRequest,
     ) -> impl Future<Output = Result<AuthenticationInfoResult, Problem>> + Send;
+
+    /// Source 3's SetLOCInfo: says where a UE is.
+    fn locate(&self, place: &Value) -> impl Future<Output = Result<(), Problem>> + Send;
 
     /// Tells how an authentication ended; nobody waits for it.
     fn tell(&self, supi: &str, event: AuthEvent);
@@ -65,6 +69,15 @@ impl HomeNetwork for Udm {
         answer.json().map_err(|_| {
             Problem::new(500, "AV_GENERATION_PROBLEM").detail("the UDM's answer cannot be read")
         })
+    }
+
+    async fn locate(&self, place: &Value) -> Result<(), Problem> {
+        let path = "/source3/v1/nudm-ueauthentication/set-loc-info";
+        let request = SbiRequest::post(path).json(place);
+        let request = request.map_err(|failure| problem(&failure))?;
+        let sbi = self.runtime.sbi(self.any_loop());
+        let answer = sbi.call("nudm-ueau", request).await;
+        answer.map(drop).map_err(|failure| problem(&failure))
     }
 
     fn tell(&self, supi: &str, event: AuthEvent) {

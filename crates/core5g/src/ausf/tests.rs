@@ -29,6 +29,12 @@ impl HomeNetwork for Home {
         self.udm.vector(identity, asked)
     }
 
+    async fn locate(&self, place: &Value) -> Result<(), Problem> {
+        let supi = place["supi"].as_str().unwrap().to_owned();
+        self.told.lock().unwrap().push((supi, true));
+        Ok(())
+    }
+
     fn tell(&self, supi: &str, event: AuthEvent) {
         self.told
             .lock()
@@ -177,7 +183,7 @@ fn who_cannot_be_authenticated_is_told_why() {
 
 #[test]
 fn source_3_authenticates_in_two_steps() {
-    let (router, _) = ausf();
+    let (router, told) = ausf();
     let path = "/source3/v1/nausf-ueauthentication/authenticate";
     let begun = ask(
         &router,
@@ -191,10 +197,13 @@ fn source_3_authenticates_in_two_steps() {
     let body = json!({"authCtxId": context["authCtxId"], "resStar": res_star});
     assert_eq!(ask(&router, "POST", path, &body).json()["kseaf"], kseaf);
     let path = "/source3/v1/nausf-ueauthentication/location-update";
+    let before = told.lock().unwrap().len();
     assert_eq!(
         ask(&router, "POST", path, &json!({"supi": ONE})).status,
         200
     );
+    // The home network is told.
+    assert_eq!(told.lock().unwrap()[before..], [(ONE.to_owned(), true)]);
 }
 
 #[test]

@@ -59,6 +59,10 @@ pub(super) struct UpArgs {
     /// Which operations drive the procedures
     #[arg(long, value_enum, default_value_t = Flow::ThreeGpp, value_name = "FLOW")]
     pub(super) flow: Flow,
+    /// Write begin and end of every hop to NAME.trace in the core's folder, one file an NF; complete
+    /// when the core has ended
+    #[arg(long)]
+    pub(super) trace: bool,
     /// What carries N2: sctp (the kernel's or usrsctp), udp (SCTP in UDP), tcp (framing for tests)
     /// [default: the file's, else tcp]
     #[arg(long, value_name = "NAME")]

@@ -16,6 +16,7 @@ pub(super) struct Program {
 pub(super) struct Plan<'a> {
     pub(super) config: &'a Config,
     pub(super) flow: &'a str,
+    pub(super) trace: bool,
     pub(super) folder: &'a Path,
     pub(super) subscribers: &'a Path,
 }
@@ -88,6 +89,11 @@ impl Plan<'_> {
         arguments.extend(["--transport", &self.config.transport, "--flow", self.flow]);
         if let Some(nrf) = nrf {
             arguments.extend(["--nrf", nrf]);
+        }
+        let trace = self.folder.join(format!("{name}.trace"));
+        let trace = trace.display().to_string();
+        if self.trace {
+            arguments.extend(["--trace", &trace]);
         }
         arguments.extend(more);
         Program {

@@ -31,6 +31,7 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
     let plan = Plan {
         config: &config,
         flow: args.flow.name(),
+        trace: args.trace,
         folder: &folder,
         subscribers: &subscribers,
     };

@@ -1,14 +1,15 @@
 //! Gives a gNB its association, the time and its pace.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use corewire_transport::sctp::{Association, Driver, Ended, Message, SendError};
 
 use super::gnb::{Event, Gnb};
 use super::report::Report;
-use crate::ngap;
+use crate::ngap::{self, NgapMessage};
+use crate::trace::{Kind, Trace};
 
 /// Messages that are taken before what they led to is sent.
 const TURN: usize = 256;
@@ -37,20 +38,57 @@ pub(crate) struct Progress {
     pub(crate) failed: AtomicUsize,
 }
 
+/// Where all UEs wait for each other, and for whoever lets them go on.
+#[derive(Debug, Default)]
+pub(crate) struct Pause {
+    /// UEs that wait, or that failed before.
+    waiting: AtomicUsize,
+    /// They may go on.
+    over: AtomicBool,
+}
+
+impl Pause {
+    /// UEs that have come so far, in one way or the other.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Acquire)
+    }
+
+    /// Lets all go on.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+}
+
+/// What a run tells, and to whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told<'a> {
+    pub(crate) progress: &'a Progress,
+    /// Where its hops are written down, when they are.
+    pub(crate) trace: Option<&'a Trace>,
+    /// Where its UEs wait, when they do.
+    pub(crate) pause: Option<&'a Pause>,
+}
+
 /// Runs a gNB to the end of its UEs' scripts.
 pub(crate) fn run(
     driver: &Driver,
     amf: SocketAddr,
     mut gnb: Gnb,
     pace: Pace,
-    progress: &Progress,
+    told: Told<'_>,
 ) -> Report {
     let mut report = Report::default();
     let began = Instant::now();
     let mut run = Run {
         pace,
+        told,
         started: 0,
         over: 0,
+        waiting: 0,
         began,
         finished: None,
     };
@@ -59,7 +97,7 @@ pub(crate) fn run(
             report.faults.push(fault);
             break;
         }
-        let ended = run.associated(&mut association, &mut gnb, &mut report, progress);
+        let ended = run.associated(&mut association, &mut gnb, &mut report);
         match ended {
             End::Done => {
                 report.lasted = run.finished.unwrap_or_else(Instant::now) - began;
@@ -72,7 +110,7 @@ pub(crate) fn run(
             End::Lost(ended) => {
                 eprintln!("corewire ran: {ended}; connecting again");
                 gnb.lost(Instant::now());
-                run.collect(&mut gnb, &mut report, progress);
+                run.collect(&mut gnb, &mut report);
             }
         }
     }
@@ -105,12 +143,15 @@ fn connect(
     }
 }
 
-struct Run {
+struct Run<'a> {
     pace: Pace,
+    told: Told<'a>,
     /// UEs that were started.
     started: usize,
     /// UEs whose script is done or that failed.
     over: usize,
+    /// UEs that have come to the pause or failed before, as far as it was told.
+    waiting: usize,
     began: Instant,
     finished: Option<Instant>,
 }
@@ -121,13 +162,12 @@ enum End {
     Fault(String),
 }
 
-impl Run {
+impl Run<'_> {
     fn associated(
         &mut self,
         association: &mut Association,
         gnb: &mut Gnb,
         report: &mut Report,
-        progress: &Progress,
     ) -> End {
         let answer_by = Instant::now() + self.pace.patience;
         loop {
@@ -138,8 +178,8 @@ impl Run {
                 return End::Fault("the AMF does not answer NG Setup".into());
             }
             gnb.handle_timeout(now);
-            self.collect(gnb, report, progress);
-            let all_sent = match send(association, gnb) {
+            self.collect(gnb, report);
+            let all_sent = match send(association, gnb, self.told.trace) {
                 Ok(all_sent) => all_sent,
                 Err(ended) => return End::Lost(ended),
             };
@@ -156,6 +196,9 @@ impl Run {
                     None => break,
                     Some(Err(ended)) => return End::Lost(ended),
                     Some(Ok(message)) => {
+                        if let Some(trace) = self.told.trace {
+                            trace.n2(Kind::N2In, name_of(&message.bytes));
+                        }
                         if let Err(fault) = receive(gnb, &message) {
                             return End::Fault(fault);
                         }
@@ -167,13 +210,18 @@ impl Run {
     }
 
     fn start_due(&mut self, gnb: &mut Gnb, now: Instant) {
-        while self.started < gnb.ues()
-            && self.started - self.over < self.pace.at_once
-            && self.due(self.started) <= now
-        {
+        while self.started < gnb.ues() && self.has_room(gnb) && self.due(self.started) <= now {
             gnb.start(self.started, now);
             self.started += 1;
         }
+        if self.told.pause.is_some_and(Pause::is_over) {
+            while self.has_room(gnb) && gnb.resume_one(now) {}
+        }
+    }
+
+    /// Whether one more UE may be in the middle of its script.
+    fn has_room(&self, gnb: &Gnb) -> bool {
+        self.started - self.over - gnb.paused() < self.pace.at_once
     }
 
     /// When a UE comes.
@@ -187,20 +235,34 @@ impl Run {
     fn wake(&self, gnb: &Gnb, now: Instant, all_sent: bool) -> Instant {
         /// How long nothing is looked at when nothing is due.
         const LOOK: Duration = Duration::from_millis(200);
+        /// How soon UEs that wait go on when they may.
+        const PAUSE: Duration = Duration::from_millis(2);
         let mut wake = now + if all_sent { LOOK } else { ROOM };
         if let Some(timeout) = gnb.timeout() {
             wake = wake.min(timeout);
         }
-        if self.started < gnb.ues() && self.started - self.over < self.pace.at_once && gnb.is_up() {
+        if self.started < gnb.ues() && self.has_room(gnb) && gnb.is_up() {
             wake = wake.min(self.due(self.started));
+        }
+        if gnb.paused() > 0 {
+            wake = wake.min(now + PAUSE);
         }
         wake
     }
 
-    fn collect(&mut self, gnb: &mut Gnb, report: &mut Report, progress: &Progress) {
+    fn collect(&mut self, gnb: &mut Gnb, report: &mut Report) {
+        let Told {
+            progress,
+            trace,
+            pause,
+        } = self.told;
         for event in gnb.events.drain(..) {
             match &event {
-                Event::Step(_) => {}
+                Event::Step(end) => {
+                    if let Some(trace) = trace {
+                        trace.step(end.step, end.began, end.took);
+                    }
+                }
                 Event::Finished => {
                     self.over += 1;
                     progress.done.fetch_add(1, Ordering::Relaxed);
@@ -209,8 +271,16 @@ impl Run {
                     self.over += usize::from(*active);
                     progress.failed.fetch_add(1, Ordering::Relaxed);
                 }
+                Event::Paused => report.came_so_far(self.began.elapsed()),
             }
             report.take(event);
+        }
+        // Nobody waits for one that does not come.
+        let waiting = self.over + gnb.paused();
+        if let Some(pause) = pause.filter(|_| waiting > self.waiting) {
+            let more = waiting - self.waiting;
+            pause.waiting.fetch_add(more, Ordering::AcqRel);
+            self.waiting = waiting;
         }
     }
 }
@@ -223,8 +293,11 @@ fn receive(gnb: &mut Gnb, message: &Message) -> Result<(), String> {
 }
 
 /// Sends what there is room for; whether that was all.
-fn send(association: &Association, gnb: &mut Gnb) -> Result<bool, Ended> {
+fn send(association: &Association, gnb: &mut Gnb, trace: Option<&Trace>) -> Result<bool, Ended> {
     while let Some((stream, octets)) = gnb.out.front() {
+        if let Some(trace) = trace {
+            trace.n2(Kind::N2Out, name_of(octets));
+        }
         match association.send(*stream, ngap::PPID, octets) {
             Ok(()) => drop(gnb.out.pop_front()),
             Err(SendError::Full) => return Ok(false),
@@ -232,4 +305,9 @@ fn send(association: &Association, gnb: &mut Gnb) -> Result<bool, Ended> {
         }
     }
     Ok(true)
+}
+
+/// What a message is called in the trace.
+fn name_of(octets: &[u8]) -> &'static str {
+    NgapMessage::decode(octets).map_or("unreadable", |message| message.name())
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use corewire_guti::Guami;
 
+use super::step::Step;
 use super::ue::{Failure, StepEnd, Ue, Want};
 use crate::nas::{PduSessionId, Snssai, Tac, Tai};
 use crate::ngap::transfer::{
@@ -38,6 +39,10 @@ pub(crate) struct Gnb {
     guamis: Vec<Guami>,
     ues: Vec<Slot>,
     deadlines: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// The step that UEs wait before, until they are let go on.
+    pause: Option<Step>,
+    /// Who waits before it.
+    paused: VecDeque<usize>,
     /// What is to be sent: stream and octets.
     pub(crate) out: VecDeque<(u16, Vec<u8>)>,
     /// What happened, for the report.
@@ -53,6 +58,8 @@ pub(crate) enum Event {
     Failed { failure: Failure, active: bool },
     /// A UE did all of its script.
     Finished,
+    /// A UE waits before the step that it was told to wait before.
+    Paused,
 }
 
 #[derive(Debug)]
@@ -66,6 +73,8 @@ struct Slot {
 enum State {
     Waiting,
     Active,
+    /// It waits before a step; it still answers.
+    Paused,
     /// All of its script is done; it still answers.
     Finished,
     Failed,
@@ -84,9 +93,33 @@ impl Gnb {
             guamis: Vec::new(),
             ues: ues.into_iter().map(slot).collect(),
             deadlines: BinaryHeap::new(),
+            pause: None,
+            paused: VecDeque::new(),
             out: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// With UEs that wait before this step until they are let go on.
+    pub(crate) fn pausing_before(mut self, step: Option<Step>) -> Self {
+        self.pause = step;
+        self
+    }
+
+    /// UEs that wait before the step.
+    pub(crate) fn paused(&self) -> usize {
+        self.paused.len()
+    }
+
+    /// Lets one of the UEs go on that wait; false when none waits.
+    pub(crate) fn resume_one(&mut self, now: Instant) -> bool {
+        let Some(index) = self.paused.pop_front() else {
+            return false;
+        };
+        self.ues[index].state = State::Active;
+        let result = self.begin_next(index, now);
+        self.settle(index, now, result);
+        true
     }
 
     /// NG Setup was answered.
@@ -519,8 +552,9 @@ impl Gnb {
         if self.ues[index].state == State::Failed {
             return;
         }
-        let active = self.ues[index].state == State::Active;
+        let active = matches!(self.ues[index].state, State::Active | State::Paused);
         self.ues[index].state = State::Failed;
+        self.paused.retain(|paused| *paused != index);
         // What it has to say about it goes first.
         let _ = self.fulfil(index);
         if let Some(amf) = self.ues[index].amf {
@@ -549,16 +583,30 @@ impl Gnb {
             } else if self.ues[index].ue.deadline().is_some() {
                 return Ok(());
             }
-            if !self.ues[index].ue.begin(now)? {
-                self.ues[index].state = State::Finished;
-                self.events.push_back(Event::Finished);
+            if self.pause.is_some() && self.ues[index].ue.next_step() == self.pause {
+                self.ues[index].state = State::Paused;
+                self.paused.push_back(index);
+                self.events.push_back(Event::Paused);
                 return Ok(());
             }
-            if let Some(deadline) = self.ues[index].ue.deadline() {
-                self.deadlines.push(Reverse((deadline, index)));
+            self.begin_next(index, now)?;
+            if self.ues[index].state != State::Active {
+                return Ok(());
             }
-            self.fulfil(index)?;
         }
+    }
+
+    /// Begins a UE's next step, or finds that it has done all.
+    fn begin_next(&mut self, index: usize, now: Instant) -> Result<(), Failure> {
+        if !self.ues[index].ue.begin(now)? {
+            self.ues[index].state = State::Finished;
+            self.events.push_back(Event::Finished);
+            return Ok(());
+        }
+        if let Some(deadline) = self.ues[index].ue.deadline() {
+            self.deadlines.push(Reverse((deadline, index)));
+        }
+        self.fulfil(index)
     }
 
     /// Sends what the UE wants to be sent.

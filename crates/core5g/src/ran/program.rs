@@ -13,7 +13,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use corewire_guti::Plmn;
 use corewire_transport::sctp::{Carrier, Driver};
 
-use super::driver::{Pace, Progress, run};
+use super::driver::{Pace, Pause, Progress, Told, run};
 use super::gnb::{Gnb, GnbConfig};
 use super::report::Report;
 use super::step::Step;
@@ -22,6 +22,7 @@ use crate::aka::HomeNetworkPublicKey;
 use crate::nas::{Snssai, Tac};
 use crate::ngap::GnbId;
 use crate::subscribers::SubscriberFile;
+use crate::trace::Trace;
 
 /// Octets of a UDP datagram's port that RFC 6951 names.
 const ENCAPSULATION: u16 = 9899;
@@ -103,6 +104,13 @@ struct AttachArgs {
     /// Seconds that a step may take
     #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
     patience: f64,
+    /// When all UEs have come as far as this step, say {"event":"paused"} and wait for a line on
+    /// standard input
+    #[arg(long, value_name = "STEP")]
+    pause_before: Option<Step>,
+    /// Write when steps began and ended, and every message on N2, to this file
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Seconds to stay attached when all is done
     #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
     hold: f64,
@@ -152,7 +160,11 @@ impl AttachArgs {
         if !self.json {
             eprintln!("N2 to {amf}: {}", driver.description());
         }
-        let report = self.attach(&driver, amf, pace, gnbs);
+        let trace = self.trace.as_deref().map(Trace::create).transpose()?;
+        let report = self.attach(&driver, amf, pace, gnbs, trace.as_ref());
+        if let Some(trace) = trace {
+            trace.flush();
+        }
         println!(
             "{}",
             match self.json {
@@ -233,23 +245,39 @@ impl AttachArgs {
                 snssai: self.slice,
                 address: amf.ip(),
             };
-            Gnb::new(config, ues)
+            Gnb::new(config, ues).pausing_before(self.pause_before)
         };
         Ok(shares.into_iter().enumerate().map(gnb).collect())
     }
 
-    fn attach(&self, driver: &Driver, amf: SocketAddr, pace: Pace, gnbs: Vec<Gnb>) -> Report {
+    fn attach(
+        &self,
+        driver: &Driver,
+        amf: SocketAddr,
+        pace: Pace,
+        gnbs: Vec<Gnb>,
+        trace: Option<&Trace>,
+    ) -> Report {
         let (progress, over) = (Progress::default(), AtomicBool::new(false));
+        let pause = Pause::default();
         let mut report = Report::default();
-        let (progress, over) = (&progress, &over);
+        let (progress, over, pause) = (&progress, &over, &pause);
+        let told = Told {
+            progress,
+            trace,
+            pause: self.pause_before.map(|_| pause),
+        };
         std::thread::scope(|scope| {
             let watched = !self.json && std::io::stderr().is_terminal();
             if watched {
                 scope.spawn(move || watch(progress, over, self.ues));
             }
+            if self.pause_before.is_some() {
+                scope.spawn(move || wait_for_line(pause, over, self.ues));
+            }
             let threads: Vec<_> = gnbs
                 .into_iter()
-                .map(|gnb| scope.spawn(move || run(driver, amf, gnb, pace, progress)))
+                .map(|gnb| scope.spawn(move || run(driver, amf, gnb, pace, told)))
                 .collect();
             for thread in threads {
                 match thread.join() {
@@ -261,6 +289,20 @@ impl AttachArgs {
         });
         report
     }
+}
+
+/// Says that all UEs wait, and lets them go on when it is told to, or when nobody can tell it.
+fn wait_for_line(pause: &Pause, over: &AtomicBool, ues: usize) {
+    const LOOK: Duration = Duration::from_millis(1);
+    while pause.waiting() < ues {
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
+    println!("{{\"event\":\"paused\"}}");
+    let _nobody = std::io::stdin().lines().next();
+    pause.end();
 }
 
 /// Shows how far it is.

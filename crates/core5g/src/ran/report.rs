@@ -19,6 +19,8 @@ pub(crate) struct Report {
     failed: BTreeMap<(Option<Step>, String), usize>,
     pub(crate) finished: usize,
     pub(crate) lasted: Duration,
+    /// How long it took until the last UE came to the step that all wait before.
+    pub(crate) before_pause: Option<Duration>,
     /// What stopped a gNB.
     pub(crate) faults: Vec<String>,
 }
@@ -31,7 +33,13 @@ impl Report {
                 *self.failed.entry((failure.step, failure.what)).or_default() += 1;
             }
             Event::Finished => self.finished += 1,
+            Event::Paused => {}
         }
+    }
+
+    /// A UE has come to the step that all wait before.
+    pub(crate) fn came_so_far(&mut self, after: Duration) {
+        self.before_pause = self.before_pause.max(Some(after));
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -43,6 +51,7 @@ impl Report {
         }
         self.finished += other.finished;
         self.lasted = self.lasted.max(other.lasted);
+        self.before_pause = self.before_pause.max(other.before_pause);
         self.faults.extend(other.faults);
     }
 
@@ -51,7 +60,8 @@ impl Report {
     }
 
     /// One line for programs. For each step there is `STEP_us`: how long it took, in microseconds,
-    /// in `values` for each UE in the order in which they were done.
+    /// in `values` for each UE in the order in which they were done. `before_pause_ms` is when the last
+    /// UE came to the step of `--pause-before`.
     pub(crate) fn json(&self, ues: usize) -> String {
         let errors: Vec<_> = self
             .failed
@@ -65,6 +75,9 @@ impl Report {
             "failed": self.failed(), "wall_ms": self.lasted.as_secs_f64() * 1e3,
             "errors": errors, "faults": self.faults,
         });
+        if let Some(before) = self.before_pause {
+            line["before_pause_ms"] = (before.as_secs_f64() * 1e3).into();
+        }
         for (step, took) in &self.took {
             let times = Times::of(took);
             let values: Vec<_> = took.iter().map(micros).collect();
@@ -171,7 +184,8 @@ mod tests {
         let mut report = Report::default();
         let took = Duration::from_millis(3);
         let step = Step::Registration;
-        report.take(Event::Step(StepEnd { step, took }));
+        let began = std::time::Instant::now();
+        report.take(Event::Step(StepEnd { step, began, took }));
         report.take(Event::Finished);
         let what = "no answer in time".to_owned();
         let step = Some(Step::Session);

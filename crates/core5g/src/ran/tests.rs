@@ -416,6 +416,16 @@ fn attach(
     network: &mut Network,
     resynchronise: bool,
 ) -> Result<Vec<Step>, String> {
+    attach_pausing(script, network, resynchronise, None)
+}
+
+/// The same, with a pause before a step, which ends at once.
+fn attach_pausing(
+    script: &[Step],
+    network: &mut Network,
+    resynchronise: bool,
+    pause: Option<Step>,
+) -> Result<Vec<Step>, String> {
     let config = Arc::new(UeConfig {
         plmn: plmn(),
         script: script.to_vec(),
@@ -437,7 +447,7 @@ fn attach(
         snssai: slice(),
         address: [127, 0, 0, 1].into(),
     };
-    let mut gnb = Gnb::new(gnb, vec![ue]);
+    let mut gnb = Gnb::new(gnb, vec![ue]).pausing_before(pause);
     let now = Instant::now();
     let mut exchange = |gnb: &mut Gnb| -> Result<(), String> {
         while let Some((_, octets)) = gnb.out.pop_front() {
@@ -453,6 +463,10 @@ fn attach(
     assert!(gnb.is_up());
     gnb.start(0, now);
     exchange(&mut gnb)?;
+    assert_eq!(gnb.paused() == 1, pause.is_some());
+    if gnb.resume_one(now) {
+        exchange(&mut gnb)?;
+    }
     if let Some(timeout) = gnb.timeout() {
         gnb.handle_timeout(timeout);
     }
@@ -462,6 +476,7 @@ fn attach(
             Event::Step(end) => done.push(end.step),
             Event::Failed { failure, .. } => return Err(failure.what),
             Event::Finished => return Ok(done),
+            Event::Paused => {}
         }
     }
     Err("neither finished nor failed".into())
@@ -486,6 +501,15 @@ fn a_ue_does_all_of_its_script() {
     ];
     let mut network = Network::new(Broken::Nothing);
     assert_eq!(attach(&script, &mut network, false), Ok(script.to_vec()));
+    assert!(!network.registered);
+}
+
+#[test]
+fn a_ue_waits_before_the_step_that_it_was_told_and_goes_on() {
+    let script = [Step::Registration, Step::Session, Step::Detach];
+    let mut network = Network::new(Broken::Nothing);
+    let done = attach_pausing(&script, &mut network, false, Some(Step::Detach));
+    assert_eq!(done, Ok(script.to_vec()));
     assert!(!network.registered);
 }
 

@@ -1,6 +1,7 @@
 //! What stands around an NF's service in its process: it may come later than its listener, and says
 //! how it is doing.
 
+use crate::trace::{self, Kind, Moment, Trace};
 use corewire::{
     Body, CallContext, CallKind, Code, Event, Headers, Inbound, Operation, Outbound, Request,
     Response, Service, Status,
@@ -68,15 +69,17 @@ pub(super) struct Hosted<S> {
     nf: String,
     instance: String,
     gauges: Gauges,
+    trace: Option<Arc<Trace>>,
     service: OnceLock<S>,
 }
 
 impl<S> Hosted<S> {
-    pub(super) fn new(nf: &str, instance: &str, gauges: Gauges) -> Self {
+    pub(super) fn new(nf: &str, instance: &str, gauges: Gauges, trace: Option<Arc<Trace>>) -> Self {
         Self {
             nf: nf.to_owned(),
             instance: instance.to_owned(),
             gauges,
+            trace,
             service: OnceLock::new(),
         }
     }
@@ -101,6 +104,23 @@ impl<S> Hosted<S> {
     }
 }
 
+/// Serves a call and writes down how long it took, if the caller writes it down too.
+async fn traced<S: Service>(
+    trace: &Trace,
+    service: &S,
+    context: &CallContext,
+    request: Request,
+) -> Response {
+    let number = request.headers.get_str(trace::NUMBER);
+    let Some(number) = number.and_then(|text| text.parse().ok()) else {
+        return service.call(context, request).await;
+    };
+    let (name, began) = (request.operation.clone(), Moment::now());
+    let response = service.call(context, request).await;
+    trace.ended(Kind::Serve, number, began, name.as_str());
+    response
+}
+
 fn not_yet() -> Response {
     Response::failed(Status::new(
         Code::Unavailable,
@@ -122,7 +142,10 @@ impl<S: Service> Service for Hosted<S> {
             return self.status();
         }
         match self.service.get() {
-            Some(service) => service.call(context, request).await,
+            Some(service) => match &self.trace {
+                None => service.call(context, request).await,
+                Some(trace) => traced(trace, service, context, request).await,
+            },
             None => not_yet(),
         }
     }

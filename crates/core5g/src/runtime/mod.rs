@@ -11,6 +11,7 @@
 //! An NF names services, never addresses; `--transport` says what carries its calls, and no NF code
 //! sees it. A server takes every transport on its one port.
 
+mod both;
 mod directory;
 mod discovery;
 mod hosted;
@@ -20,12 +21,14 @@ mod registration;
 mod report;
 mod sbi;
 
+pub(crate) use both::both;
 pub(crate) use hosted::{Gauge, STATUS};
 pub(crate) use options::Flow;
 pub(crate) use options::NfOptions;
 pub(crate) use profile::Profile;
 pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest, path_of};
 
+use crate::trace::Trace;
 use anyhow::Context as _;
 use corewire::health::{Health, Serving};
 use corewire::{LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
@@ -57,6 +60,7 @@ struct Inner {
     api_root: String,
     flow: Flow,
     gauges: hosted::Gauges,
+    trace: Option<Arc<Trace>>,
 }
 
 impl Runtime {
@@ -98,6 +102,11 @@ impl Runtime {
     /// A number that `corewire core status` shows under this name.
     pub(crate) fn gauge(&self, name: &'static str) -> Gauge {
         self.0.gauges.gauge(name)
+    }
+
+    /// Where hops are written down, when they are.
+    pub(crate) fn trace(&self) -> Option<&Arc<Trace>> {
+        self.0.trace.as_ref()
     }
 
     fn directory(&self) -> &Directory {
@@ -142,8 +151,15 @@ fn run<S: Service>(
         Some(instance) => instance.clone(),
         None => options::random_instance().context("no instance id could be drawn")?,
     };
+    let trace = options.trace.as_deref().map(Trace::create).transpose()?;
+    let trace = trace.map(Arc::new);
     let gauges = hosted::Gauges::default();
-    let hosted = Arc::new(Hosted::new(&place, &instance, gauges.clone()));
+    let hosted = Arc::new(Hosted::new(
+        &place,
+        &instance,
+        gauges.clone(),
+        trace.clone(),
+    ));
     let health = Health::new();
     health.set("", Serving::Serving);
     let around = health.around(Arc::clone(&hosted));
@@ -158,6 +174,7 @@ fn run<S: Service>(
         api_root: format!("http://{own}"),
         flow: options.flow,
         gauges,
+        trace: trace.clone(),
     }));
     hosted.host(make(&runtime)?);
     profile.complete(runtime.instance(), own);
@@ -198,6 +215,9 @@ fn run<S: Service>(
         registered.end(Duration::from_millis(500));
     }
     server.drain(DRAIN)?;
+    if let Some(trace) = trace {
+        trace.flush();
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use corewire::mesh::config::Transport;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What every NF can be told.
@@ -28,6 +29,9 @@ pub(crate) struct NfOptions {
     /// Which operations drive the procedures: those of 3GPP, or of the REST core of the evaluation
     #[arg(long, value_enum, default_value_t = Flow::ThreeGpp, value_name = "FLOW")]
     pub(crate) flow: Flow,
+    /// Write begin and end of every call and of every message on N2 to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     /// Print JSON events for a program, and end with standard input
     #[arg(long)]
     pub(crate) json: bool,

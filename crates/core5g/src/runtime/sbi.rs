@@ -3,7 +3,8 @@
 //! A method other than POST, a query and a status other than 200 travel in headers that belong to the
 //! transport (`docs/http2.md`); over REST they are what they look like.
 
-use super::Runtime;
+use super::{Flow, Runtime};
+use crate::trace::{self, Kind, Moment};
 use corewire::{
     Body, Bytes, CallError, Caller, Code, ErrorKind, Headers, Operation, Request, Response,
 };
@@ -44,6 +45,11 @@ impl Sbi {
         }
     }
 
+    /// Which operations drive the procedures.
+    pub(crate) fn flow(&self) -> Flow {
+        self.runtime.flow()
+    }
+
     /// Calls an instance of `service`, whichever the mesh chooses. While there is none that takes
     /// the call, it waits for one to come back, a little.
     ///
@@ -63,16 +69,19 @@ impl Sbi {
                 "{service} is not among what this NF calls"
             )));
         };
-        let message = request.into_message()?;
+        let mut message = request.into_message()?;
+        let hop = self.begin(&mut message)?;
         let give_up = Instant::now() + RESTART;
-        loop {
+        let answered = loop {
             match channel.call(message.clone()).await {
                 Err(error) if nobody_took_it(&error) && Instant::now() < give_up => {
                     self.runtime.sleep(AGAIN).await;
                 }
-                answered => return SbiAnswer::of(answered),
+                answered => break answered,
             }
-        }
+        };
+        self.end(hop, &message.operation);
+        SbiAnswer::of(answered)
     }
 
     /// Calls one instance: `root` is the beginning of a URI that it gave, `http://host:port`.
@@ -96,7 +105,32 @@ impl Sbi {
         let Some(client) = self.runtime.directory().direct(authority, self.loop_index) else {
             return Err(SbiFailure::local(format!("{root:?} is no address")));
         };
-        SbiAnswer::of(client.call(request.into_message()?).await)
+        let mut message = request.into_message()?;
+        let hop = self.begin(&mut message)?;
+        let operation = hop.as_ref().map(|_| message.operation.clone());
+        let answered = client.call(message).await;
+        if let Some(operation) = operation {
+            self.end(hop, &operation);
+        }
+        SbiAnswer::of(answered)
+    }
+
+    /// Numbers a call, where hops are written down.
+    fn begin(&self, message: &mut Request) -> Result<Option<(u64, Moment)>, SbiFailure> {
+        let Some(trace) = self.runtime.trace() else {
+            return Ok(None);
+        };
+        let number = trace.number();
+        let text = number.to_string();
+        let added = message.headers.append(trace::NUMBER, &text);
+        added.map_err(|fault| SbiFailure::local(fault.to_string()))?;
+        Ok(Some((number, Moment::now())))
+    }
+
+    fn end(&self, hop: Option<(u64, Moment)>, operation: &Operation) {
+        if let (Some(trace), Some((number, began))) = (self.runtime.trace(), hop) {
+            trace.ended(Kind::Call, number, began, operation.as_str());
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::problem::{HTTP_STATUS, Problem, append};
 use corewire::{Body, Headers, Response, Status};
 use corewire_transport::mapping::status;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// An answer: HTTP status, headers, body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,22 @@ impl Reply {
     pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
         append(&mut self.headers, name, value);
         self
+    }
+
+    /// With one more member in its document.
+    ///
+    /// # Errors
+    /// When its body is no JSON object.
+    pub(crate) fn with_member(self, name: &str, value: &impl Serialize) -> Result<Self, Problem> {
+        let body = self.body.clone().into_bytes();
+        let fault = |error: serde_json::Error| Problem::failure(error.to_string());
+        let mut document: Map<String, Value> = serde_json::from_slice(&body).map_err(fault)?;
+        let value = serde_json::to_value(value).map_err(fault)?;
+        document.insert(name.to_owned(), value);
+        Ok(Self {
+            body: serde_json::to_vec(&document).map_err(fault)?.into(),
+            ..self
+        })
     }
 
     /// The message that says it.

@@ -44,11 +44,7 @@ impl Udm {
 
     async fn am_data(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         self.data(&exchange, |entry, _| {
-            Ok(Reply::ok(&AccessAndMobilitySubscriptionData {
-                gpsis: None,
-                subscribed_ue_ambr: Some(entry.ambr.clone()),
-                nssai: Some(nssai_of(entry)),
-            }))
+            Ok(Reply::ok(&access_and_mobility(entry)))
         })
     }
 
@@ -84,21 +80,7 @@ impl Udm {
         self.data(&exchange, |entry, query| {
             let wanted: Option<Snssai> = query.json("single-nssai")?;
             let dnn = query.one("dnn");
-            let all: Vec<_> = entry
-                .slices
-                .iter()
-                .filter(|slice| wanted.as_ref().is_none_or(|name| slice.snssai().is(name)))
-                .map(|slice| SessionManagementSubscriptionData {
-                    single_nssai: slice.snssai(),
-                    dnn_configurations: slice
-                        .dnns
-                        .iter()
-                        .filter(|name| dnn.is_none_or(|dnn| dnn.eq_ignore_ascii_case(name)))
-                        .map(|name| (name.clone(), configuration(entry)))
-                        .collect(),
-                })
-                .filter(|data| !data.dnn_configurations.is_empty())
-                .collect();
+            let all = session_management(entry, wanted.as_ref(), dnn);
             if all.is_empty() {
                 return Err(Problem::new(404, "DATA_NOT_FOUND"));
             }
@@ -164,6 +146,38 @@ impl Udm {
         was.map(|_| Reply::no_content())
             .ok_or_else(|| Problem::new(404, "SUBSCRIPTION_NOT_FOUND"))
     }
+}
+
+/// What a UE may have (TS 29.503, 6.1.6.2.4).
+pub(super) fn access_and_mobility(entry: &Entry) -> AccessAndMobilitySubscriptionData {
+    AccessAndMobilitySubscriptionData {
+        gpsis: None,
+        subscribed_ue_ambr: Some(entry.ambr.clone()),
+        nssai: Some(nssai_of(entry)),
+    }
+}
+
+/// What its sessions may be, of this slice and to this data network or of all.
+pub(super) fn session_management(
+    entry: &Entry,
+    wanted: Option<&Snssai>,
+    dnn: Option<&str>,
+) -> Vec<SessionManagementSubscriptionData> {
+    entry
+        .slices
+        .iter()
+        .filter(|slice| wanted.is_none_or(|name| slice.snssai().is(name)))
+        .map(|slice| SessionManagementSubscriptionData {
+            single_nssai: slice.snssai(),
+            dnn_configurations: slice
+                .dnns
+                .iter()
+                .filter(|name| dnn.is_none_or(|dnn| dnn.eq_ignore_ascii_case(name)))
+                .map(|name| (name.clone(), configuration(entry)))
+                .collect(),
+        })
+        .filter(|data| !data.dnn_configurations.is_empty())
+        .collect()
 }
 
 fn nssai_of(entry: &Entry) -> Nssai {

@@ -100,7 +100,7 @@ impl Udm {
         let supi = self.known(exchange.param("ueId"))?;
         let all = self.store.read(&supi, |state| SmfRegistrationInfo {
             smf_registration_list: state
-                .map(|state| state.sessions.values().cloned().collect())
+                .map(|state| state.sessions.values().map(|one| (**one).clone()).collect())
                 .unwrap_or_default(),
         });
         if all.smf_registration_list.is_empty() {
@@ -117,7 +117,7 @@ impl Udm {
             let reason = "another session than the path's";
             return Err(Problem::mandatory_incorrect("/pduSessionId", reason));
         }
-        let now = registration.clone();
+        let now = Box::new(registration.clone());
         let before = self
             .store
             .change(&supi, |state| state.sessions.insert(number, now));
@@ -151,7 +151,7 @@ impl Udm {
             if changed.pdu_session_id != number {
                 return Err(Problem::new(403, "MODIFICATION_NOT_ALLOWED"));
             }
-            state.sessions.insert(number, changed);
+            state.sessions.insert(number, Box::new(changed));
             Ok(Reply::no_content())
         })
     }

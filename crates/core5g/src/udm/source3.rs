@@ -1,10 +1,12 @@
 //! The operations of source 3 that have no path in 3GPP, or another: `/source3/v1/<service>/<operation>`.
 //!
 //! Its AMF and SMF keep a UE's context in the UDM: each of the UECM operations says what has become
-//! of it. Here they all merge what they are sent into the UE's context and answer with the whole; the
-//! two that end one remove it.
+//! of it. Here they all merge what they are sent into the UE's context and answer with the whole, two of
+//! them with what the UE may have besides; the two that end one remove it.
 
-use super::{Udm, context_not_found};
+use super::data::{access_and_mobility, session_management};
+use super::{Udm, context_not_found, user_not_found};
+use crate::aka::Supi;
 use crate::sbi::model::udm::AuthenticationInfoRequest;
 use crate::sbi::{Exchange, Problem, Reply, Router, patch};
 use serde::Deserialize;
@@ -14,8 +16,9 @@ use std::sync::Arc;
 /// Octets of one UE's context.
 const MAX_CONTEXT: usize = 16 << 10;
 
-/// The operations that change a context, by their names in source 3's table: (3) to (15), (17) to (20).
-const CHANGES: [&str; 17] = [
+/// The operations that change a context, by their names in source 3's table: (3) to (15), (17) to (20),
+/// without the two that answer with more.
+const CHANGES: [&str; 15] = [
     "/source3/v1/nudm-uecm/update-initial-attach-init",
     "/source3/v1/nudm-uecm/update-initial-attach",
     "/source3/v1/nudm-uecm/set-auth",
@@ -23,14 +26,12 @@ const CHANGES: [&str; 17] = [
     "/source3/v1/nudm-uecm/set-crypt",
     "/source3/v1/nudm-uecm/set-integrity",
     "/source3/v1/nudm-uecm/handle-security-mode",
-    "/source3/v1/nudm-uecm/handle-location-update",
     "/source3/v1/nudm-uecm/handle-create-session-begin",
     "/source3/v1/nudm-uecm/handle-create-session-end",
     "/source3/v1/nudm-uecm/handle-attach-complete",
     "/source3/v1/nudm-uecm/update-attach-complete",
     "/source3/v1/nudm-uecm/handle-modify-bearer",
     "/source3/v1/nudm-uecm/set-upf-info",
-    "/source3/v1/nudm-uecm/request-smf-create-session",
     "/source3/v1/nudm-uecm/update-smf-create-session",
     "/source3/v1/nudm-uecm/request-smf-modify-bearer",
 ];
@@ -57,6 +58,14 @@ impl Udm {
                 "/source3/v1/nudm-ueauthentication/set-loc-info",
                 Self::change_context,
             )
+            .post(
+                "/source3/v1/nudm-uecm/handle-location-update",
+                Self::update_location,
+            )
+            .post(
+                "/source3/v1/nudm-uecm/request-smf-create-session",
+                Self::request_session,
+            )
             .post("/source3/v1/nudm-uecm/handle-detach", Self::end_context)
             .post(
                 "/source3/v1/nudm-uecm/request-smf-detach",
@@ -77,7 +86,7 @@ impl Udm {
     async fn change_context(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let whose: Whose = exchange.json()?;
         let changes: Value = exchange.json()?;
-        let supi = self.known(&whose.supi)?;
+        let supi = self.identified(&whose.supi)?;
         let context = self.store.change(&supi, |state| {
             let mut context = Value::Object(state.source3.clone());
             patch::merge(&mut context, changes)?;
@@ -85,12 +94,37 @@ impl Udm {
                 let most = format!("a context of more than {MAX_CONTEXT} octets");
                 return Err(Problem::new(413, "PAYLOAD_TOO_LARGE").detail(most));
             }
+            // By whatever name it came: the context is the subscriber's.
+            context["supi"] = supi.to_string().into();
             if let Value::Object(members) = &context {
                 state.source3.clone_from(members);
             }
             Ok(context)
         })?;
         Ok(Reply::ok(&context))
+    }
+
+    /// (10) HandleLocationUpdate: answers with what the UE may have, too.
+    async fn update_location(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let supi = self.whose(&exchange)?;
+        let reply = Arc::clone(&self).change_context(exchange).await?;
+        let subscription = self.store.with_entry(&supi, access_and_mobility);
+        reply.with_member("subscription", &subscription.ok_or_else(user_not_found)?)
+    }
+
+    /// (18) RequestSMFCreateSession: answers with what the session may be, too.
+    async fn request_session(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let supi = self.whose(&exchange)?;
+        let reply = Arc::clone(&self).change_context(exchange).await?;
+        let sessions = self
+            .store
+            .with_entry(&supi, |entry| session_management(entry, None, None));
+        reply.with_member("smSubscription", &sessions.ok_or_else(user_not_found)?)
+    }
+
+    fn whose(&self, exchange: &Exchange) -> Result<Supi, Problem> {
+        let whose: Whose = exchange.json()?;
+        self.identified(&whose.supi)
     }
 
     /// (16) HandleDetach.

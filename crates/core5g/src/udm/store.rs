@@ -33,9 +33,9 @@ pub(super) struct UeState {
     /// Which AMF serves it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) amf: Option<Amf3GppAccessRegistration>,
-    /// Which SMF serves each session.
+    /// Which SMF serves each session. Boxed: a node of the map has room for eleven, and most UEs have one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) sessions: BTreeMap<u8, SmfRegistration>,
+    pub(super) sessions: BTreeMap<u8, Box<SmfRegistration>>,
     /// How its last authentication ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) authentication: Option<AuthEvent>,

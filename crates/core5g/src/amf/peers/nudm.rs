@@ -4,6 +4,7 @@ use super::super::ue::Ue;
 use crate::nas::Snssai;
 use crate::ngap::UeAmbr;
 use crate::runtime::{SbiFailure, SbiRequest};
+use crate::source3;
 use corewire_guti::{Guami, Plmn};
 use serde_json::{Value, json};
 
@@ -59,6 +60,22 @@ pub(in crate::amf) async fn access_and_mobility(ue: &Ue) -> Result<Subscription,
         .call("nudm-sdm", SbiRequest::get(path))
         .await?
         .json()?;
+    Ok(read_subscription(&data))
+}
+
+/// Source 3's way to both: the AUSF and the UDM are told where the UE is, and the UDM says what it may
+/// have.
+///
+/// # Errors
+/// When one of them does not take it.
+pub(in crate::amf) async fn locate(ue: &Ue) -> Result<Subscription, SbiFailure> {
+    let place = json!({"location": guami(ue.amf.network.guami), "attach": "LOCATED"});
+    super::nausf::locate(ue, &place).await?;
+    let context = source3::ask(&ue.sbi, "handle-location-update", &ue.supi_text(), place).await?;
+    Ok(read_subscription(&context["subscription"]))
+}
+
+fn read_subscription(data: &Value) -> Subscription {
     let mut slices = Vec::new();
     for list in ["defaultSingleNssais", "singleNssais"] {
         for slice in data["nssai"][list].as_array().into_iter().flatten() {
@@ -69,13 +86,13 @@ pub(in crate::amf) async fn access_and_mobility(ue: &Ue) -> Result<Subscription,
     }
     let ambr = &data["subscribedUeAmbr"];
     let rate = |name: &str| ambr[name].as_str().and_then(crate::smf::bit_rate);
-    Ok(Subscription {
+    Subscription {
         slices,
         ambr: UeAmbr {
             downlink: rate("downlink").unwrap_or(RATE),
             uplink: rate("uplink").unwrap_or(RATE),
         },
-    })
+    }
 }
 
 fn read_slice(value: &Value) -> Option<Snssai> {

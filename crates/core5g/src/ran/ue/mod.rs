@@ -62,6 +62,7 @@ pub(crate) enum Want {
 #[derive(Debug)]
 pub(crate) struct StepEnd {
     pub(crate) step: Step,
+    pub(crate) began: Instant,
     pub(crate) took: Duration,
 }
 
@@ -163,6 +164,11 @@ impl Ue {
             .map(|current| current.began + self.config.patience)
     }
 
+    /// The step that comes next.
+    pub(crate) fn next_step(&self) -> Option<Step> {
+        self.config.script.get(self.next).copied()
+    }
+
     /// Begins the next step; false when there is none.
     ///
     /// # Errors
@@ -202,6 +208,7 @@ impl Ue {
         self.current = None;
         Some(StepEnd {
             step: current.step,
+            began: current.began,
             took: satisfied.saturating_duration_since(current.began),
         })
     }

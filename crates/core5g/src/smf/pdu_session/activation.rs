@@ -10,8 +10,10 @@ use crate::nas::SessionType;
 use crate::ngap::transfer::{GtpTunnel, SetupRequestTransfer, SetupResponseTransfer};
 use crate::runtime::{Sbi, SbiFailure};
 use crate::sbi::{Problem, Reply};
+use crate::source3;
 use crate::upf::UserPlane as _;
 use bytes::Bytes;
+use serde_json::json;
 
 /// What the gNB needs to know to make its end (TS 38.413, 9.3.4.1).
 ///
@@ -74,6 +76,8 @@ impl PduSessions {
             .await
             .map_err(unavailable)?;
         context.state = State::Active;
+        let active = || json!({"session": {"bearer": "ACTIVE"}});
+        source3::tell(sbi, "request-smf-modify-bearer", &context.supi, active).await;
         self.contexts
             .put(reference, context, sbi)
             .await

@@ -19,8 +19,9 @@ use super::n1n2::{self, N2Info};
 use super::service::{PduSessions, unavailable};
 use super::{activation, subscription};
 use crate::nas::SmCause;
-use crate::runtime::{Sbi, SbiFailure, SbiRequest};
+use crate::runtime::{Flow, Sbi, SbiFailure, SbiRequest};
 use crate::sbi::{Exchange, Multipart, Problem, Reply};
+use crate::source3;
 use crate::upf::UserPlane as _;
 use serde_json::json;
 use std::sync::Arc;
@@ -178,6 +179,14 @@ fn refused(
 
 /// Tells the UDM which SMF holds the session (TS 29.503, 5.3.2.2.3). The session stands without it.
 async fn register(sbi: &Sbi, instance: &str, context: &SmContext) {
+    if sbi.flow() == Flow::Source3 {
+        let serves = || {
+            json!({"session": {
+                "smfInstanceId": instance, "address": context.address, "reference": context.reference,
+            }})
+        };
+        return source3::tell(sbi, "update-smf-create-session", &context.supi, serves).await;
+    }
     let (mcc, mnc) = plmn_of(&context.supi);
     let registration = json!({
         "smfInstanceId": instance,
@@ -200,6 +209,9 @@ async fn register(sbi: &Sbi, instance: &str, context: &SmContext) {
 
 /// Tells the UDM that the session is gone.
 pub(super) async fn deregister(sbi: &Sbi, context: &SmContext) {
+    if sbi.flow() == Flow::Source3 {
+        return source3::tell(sbi, "request-smf-detach", &context.supi, || json!({})).await;
+    }
     let request = SbiRequest::delete(registration_path(context));
     match sbi.call("nudm-uecm", request).await {
         Err(failure) if failure.status() != Some(404) => {

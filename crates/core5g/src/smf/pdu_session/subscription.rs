@@ -1,9 +1,10 @@
 //! What the UE may have: its session management subscription (TS 29.503, 6.1.6.2.8).
 
 use super::super::models::Slice;
-use crate::runtime::{Sbi, SbiFailure, SbiRequest};
+use crate::runtime::{Flow, Sbi, SbiFailure, SbiRequest};
+use crate::source3;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The part of a DNN's configuration that a session needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,11 @@ pub(super) async fn retrieve(
     slice: &Slice,
     dnn: &str,
 ) -> Result<Option<SessionSubscription>, SbiFailure> {
+    if sbi.flow() == Flow::Source3 {
+        let asked = json!({"session": {"state": "REQUESTED", "dnn": dnn}});
+        let context = source3::ask(sbi, "request-smf-create-session", supi, asked).await?;
+        return Ok(read(&context["smSubscription"], slice, dnn));
+    }
     let nssai = serde_json::to_string(slice).unwrap_or_default();
     let path = format!(
         "/nudm-sdm/v2/{supi}/sm-data?single-nssai={}&dnn={dnn}",
@@ -111,7 +117,6 @@ fn percent_encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn the_dnn_s_configuration_is_found_in_its_slice() {

@@ -1,0 +1,47 @@
+//! How an AMF and an SMF drive their procedures with `--flow source3`: the operations of the REST-based
+//! core of 2019, which keeps a UE's context in its UDM and says there what has become of it.
+//!
+//! | procedure | operations of its table, in their order |
+//! |---|---|
+//! | registration | (3) UpdateInitialAttachInit, Authenticate with (1) GetAuthInfo, (4) UpdateInitialAttach, (5) SetAuth, (6) SetSecurityCmd, (7) SetCrypt, (8) SetIntegrity, (9) HandleSecurityMode, LocationUpdate with (2) SetLOCInfo, (10) HandleLocationUpdate, (13) HandleAttachComplete, (14) UpdateAttachComplete |
+//! | session | (11) HandleCreateSessionBegin, CreateSMContext with (18) RequestSMFCreateSession and (19) UpdateSMFCreateSession, (17) SetUPFInfo, (12) HandleCreateSessionEnd, (15) HandleModifyBearer, UpdateSMContext with (20) RequestSMFModifyBearer |
+//! | detach | ReleaseSMContext with (21) RequestSMFDetach, (16) HandleDetach |
+//!
+//! What it says nothing about is as in the other flow: what the UE may have comes with (10) and (18), as
+//! it does with an Update Location Answer (TS 29.272, 5.2.1.1); contexts go to the UDSF besides.
+
+use crate::runtime::{Flow, Sbi, SbiFailure, SbiRequest};
+use serde_json::Value;
+
+const SERVICE: &str = "nudm-uecm";
+
+/// Asks the UDM for one of its UECM operations.
+///
+/// # Errors
+/// When the UDM does not take it.
+pub(crate) async fn ask(
+    sbi: &Sbi,
+    operation: &str,
+    whose: &str,
+    mut changes: Value,
+) -> Result<Value, SbiFailure> {
+    changes["supi"] = whose.into();
+    let path = format!("/source3/v1/{SERVICE}/{operation}");
+    let request = SbiRequest::post(path).json(&changes)?;
+    sbi.call(SERVICE, request).await?.json()
+}
+
+/// Says what has become of a UE, where that flow drives; nothing otherwise. The procedure goes on
+/// without an answer.
+pub(crate) async fn tell(
+    sbi: &Sbi,
+    operation: &str,
+    whose: &str,
+    changes: impl FnOnce() -> Value + Send,
+) {
+    if sbi.flow() == Flow::Source3
+        && let Err(failure) = ask(sbi, operation, whose, changes()).await
+    {
+        eprintln!("source3: {operation}: the UDM: {failure}");
+    }
+}
