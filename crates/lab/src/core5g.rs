@@ -5,9 +5,13 @@
 
 mod args;
 mod core;
+mod discovery;
 mod figures;
+mod hops;
 mod plan;
+mod round;
 mod run;
+mod usage;
 
 use std::path::Path;
 
@@ -87,6 +91,10 @@ impl Scenario for Core5g {
         options
     }
 
+    fn has_baseline(&self) -> bool {
+        false
+    }
+
     fn baseline(&mut self, _stop: &Stop) -> Result<Baseline, Failure> {
         Err(Failure {
             what: "none is taken: a registration is many messages between many processes"
@@ -103,7 +111,8 @@ impl Scenario for Core5g {
         let Length::Requests(rounds) = step.length else {
             unreachable!("this scenario's plan counts rounds");
         };
-        match self.bench.run(&case, rounds, stop) {
+        let traced = plan::is_traced(&case, step.repetition);
+        match self.bench.run(&case, rounds, traced, stop) {
             Ok(raw) => outcome(&raw, &case),
             Err(NoResult::Failed(failure)) => Outcome::failed(failure),
             Err(NoResult::Stopped) => Outcome::of(Ok(Figures::Nothing)),

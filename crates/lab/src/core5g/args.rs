@@ -10,7 +10,8 @@ Examples:
   corewire lab run core --profile smoke
         does everything work? under a minute
   corewire lab run core
-        every transport at 1, 2, 5 and 10 UEs, with one event loop an NF and with one a UE
+        every transport at 1, 2, 5 and 10 UEs, with one event loop an NF and with one a UE, in both
+        flows; 100 and 1,000 UEs; discovery: less than eight minutes
   corewire lab run core --transport grpc,rest --ues 100,1000 --threads 1
         far beyond ten UEs
   corewire lab run core --flow source3 --transport rest
@@ -24,14 +25,15 @@ pub(crate) struct Core5gArgs {
     /// How NFs call each other, with commas or repeated: rest, grpc, native, shm [default: all]
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) transport: Vec<Transport>,
-    /// UEs at the same time [default: 1,2,5,10]
+    /// UEs of a round; at most 100 of them are in the middle of their steps at a time
+    /// [default: 1,2,5,10,100,1000; full: 10000, too]
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) ues: Vec<u32>,
     /// Event loops in each NF: one, or as many as UEs (at most 64) [default: both]
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) threads: Vec<Threads>,
-    /// Which operations drive the procedures [default: 3gpp]
+    /// Which operations drive the procedures [default: both]
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) flow: Vec<Flow>,
 }

@@ -4,12 +4,10 @@ use std::ffi::OsStr;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::plan::Case;
-use crate::machine::process_cpu;
 use crate::record::Failure;
 
 /// A core. Dropping it ends it.
@@ -35,7 +33,12 @@ struct Up {
 
 impl Core {
     /// Starts a core in an empty folder.
-    pub(super) fn up(program: &Path, folder: &Path, case: &Case) -> Result<Self, Failure> {
+    pub(super) fn up(
+        program: &Path,
+        folder: &Path,
+        case: &Case,
+        traced: bool,
+    ) -> Result<Self, Failure> {
         let n2 = free_address()?;
         let mut core = Self {
             program: program.to_owned(),
@@ -44,22 +47,21 @@ impl Core {
             nfs: Vec::new(),
         };
         let loops = case.loops().to_string();
-        let out = core.corewire(
-            "up",
-            [
-                "--json",
-                "--transport",
-                &case.transport,
-                "--threads",
-                &loops,
-                "--flow",
-                &case.flow,
-                "--n2",
-                "tcp",
-                "--n2-listen",
-                &core.n2,
-            ],
-        )?;
+        let mut options = vec![
+            "--json",
+            "--transport",
+            &case.transport,
+            "--threads",
+            &loops,
+            "--flow",
+            &case.flow,
+            "--n2",
+            "tcp",
+            "--n2-listen",
+            &core.n2,
+        ];
+        options.extend(traced.then_some("--trace"));
+        let out = core.corewire("up", options)?;
         let up: Up = serde_json::from_slice(&out).map_err(|error| {
             failure(format!("it says what is not expected: {error}"), "core up")
         })?;
@@ -70,11 +72,6 @@ impl Core {
     /// The file of subscribers that it was started with.
     pub(super) fn subscribers(&self) -> PathBuf {
         self.folder.join("subscribers.toml")
-    }
-
-    /// CPU time of every NF by now.
-    pub(super) fn cpu(&self) -> Vec<Duration> {
-        self.nfs.iter().map(|nf| process_cpu(nf.pid)).collect()
     }
 
     fn corewire<'a>(

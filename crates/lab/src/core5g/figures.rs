@@ -1,22 +1,33 @@
 //! From what the programs said to the figures of a record.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::core::failure;
 use super::plan::Case;
-use super::run::{Raw, Round, Times};
+use super::round::{AT_ONCE, Round, Times};
+use super::run::Raw;
+use super::usage::Cpu;
 use crate::record::{
     BINS_50US, BothSides, Failure, Latency, LatencyHistogram, LatencyKind, Measured,
 };
 
-/// The figures of a run: a request is a UE that came and went, its latency its registration's time.
+/// The figures of a run: a request is a UE that registered and opened a session, or a discovery; its
+/// latency that of the registration, or of the discovery.
 ///
 /// # Errors
 /// When there are none.
 pub(super) fn measured(raw: &Raw) -> Result<Measured, Failure> {
-    let times = all(raw, |round| &round.registration_us);
+    let times = match &raw.discovery {
+        Some(found) => found.took_us.clone(),
+        None => all(raw, |round| &round.registration_us),
+    };
     let requests = times.len() as u64;
-    let seconds = raw.wall.as_secs_f64();
+    let seconds = match &raw.discovery {
+        Some(_) => times.iter().sum::<f64>() / 1e6,
+        None => attaching(raw),
+    };
     if requests == 0 || seconds <= 0.0 {
         return Err(failure("no UE registered".to_owned(), "ran attach"));
     }
@@ -33,7 +44,7 @@ pub(super) fn measured(raw: &Raw) -> Result<Measured, Failure> {
     Ok(Measured {
         duration_s: seconds,
         requests,
-        errors: raw.rounds.iter().map(|round| round.failed).sum(),
+        errors: 0,
         qps: requests as f64 / seconds,
         bytes_per_s: 0.0,
         latency_us: latency(&times, &histogram),
@@ -51,22 +62,51 @@ pub(super) fn measured(raw: &Raw) -> Result<Measured, Failure> {
     })
 }
 
+/// Seconds in which UEs registered and opened sessions.
+fn attaching(raw: &Raw) -> f64 {
+    raw.rounds
+        .iter()
+        .map(|round| round.attaching.as_secs_f64())
+        .sum()
+}
+
 /// The figures that only this scenario has.
 pub(super) fn extra(raw: &Raw, case: &Case) -> Map<String, Value> {
-    let ues: u64 = raw.rounds.iter().map(|round| round.ues).sum();
-    let cpu: Map<String, Value> = raw
-        .cpu
-        .iter()
-        .map(|(name, cpu)| {
-            let us = cpu.as_secs_f64() * 1e6 / ues.max(1) as f64;
-            (name.clone(), us.into())
-        })
-        .collect();
     let mut extra = Map::new();
+    if let Some(found) = &raw.discovery {
+        let cpu = found.cpu.as_secs_f64() * 1e6 / found.took_us.len().max(1) as f64;
+        extra.insert("profiles".into(), case.ues.into());
+        extra.insert("discovery_cpu_us".into(), cpu.into());
+        return extra;
+    }
+    let ues: u64 = raw.rounds.iter().map(|round| round.ues).sum();
+    let each = |cpu: &Cpu| -> Value {
+        let share = |cpu: Duration| cpu.as_secs_f64() * 1e6 / ues.max(1) as f64;
+        let each = cpu.iter().map(|(nf, cpu)| (nf.clone(), share(*cpu).into()));
+        each.collect::<Map<String, Value>>().into()
+    };
     extra.insert("users".into(), case.ues.into());
     extra.insert("threads".into(), case.loops().into());
+    extra.insert("at_once".into(), case.ues.min(AT_ONCE).into());
     extra.insert("rounds".into(), raw.rounds.len().into());
-    extra.insert("cpu_us_per_ue".into(), cpu.into());
+    extra.insert("cpu_us_per_ue".into(), each(&raw.cpu));
+    extra.insert("detach_cpu_us_per_ue".into(), each(&raw.detach_cpu));
+    extra.insert("wall_s".into(), raw.wall.as_secs_f64().into());
+    let rate = ues as f64 / attaching(raw).max(1e-9);
+    extra.insert("attached_per_s".into(), rate.into());
+    if let Some(memory) = &raw.memory {
+        let (mut empty, mut each) = (Map::new(), Map::new());
+        for (nf, (before, full)) in memory {
+            let more = full.saturating_sub(*before) as f64;
+            empty.insert(nf.clone(), (*before).into());
+            each.insert(nf.clone(), (more / f64::from(case.ues.max(1))).into());
+        }
+        extra.insert("memory_bytes_empty".into(), empty.into());
+        extra.insert("memory_bytes_per_ue".into(), each.into());
+    }
+    if !raw.hops.is_empty() {
+        extra.insert("hops".into(), raw.hops.clone().into());
+    }
     for (name, of) in PROCEDURES {
         extra.insert(name.into(), summary(&all(raw, of)));
     }

@@ -12,9 +12,18 @@ use crate::record::{Cell, Mode};
 use crate::scenario::{Length, Plan, Step, Turn};
 
 /// Starting and ending a core; seen on a two-core machine.
-const STARTING: Duration = Duration::from_secs(2);
-/// For one UE to register, open a session and detach, at most.
-const A_UE: Duration = Duration::from_millis(20);
+const STARTING: Duration = Duration::from_millis(900);
+/// For one UE to register, open a session and detach; seen there, too.
+const A_UE: Duration = Duration::from_millis(4);
+/// Calls of a run that measures discovery, and how long it takes.
+const DISCOVERIES: u64 = 5_000;
+const DISCOVERING: Duration = Duration::from_secs(1);
+/// Profiles that a discovery finds.
+const PROFILES: [u32; 2] = [1, 10];
+/// More UEs than this come in fewer rounds and repetitions, and with one event loop an NF only.
+const MANY: u32 = 100;
+/// The setting `flow` of runs that measure discovery.
+const DISCOVERY: &str = "discovery";
 /// The most event loops in an NF: more threads than that help no machine.
 pub(super) const MOST_THREADS: u32 = 64;
 
@@ -41,7 +50,7 @@ impl Request {
             transports: or_all(&args.transport),
             ues: match (args.ues.as_slice(), args.common.profile) {
                 ([], Profile::Smoke) => vec![1, 10],
-                ([], Profile::Quick) => vec![1, 2, 5, 10],
+                ([], Profile::Quick) => vec![1, 2, 5, 10, 100, 1000],
                 ([], Profile::Full) => vec![1, 2, 5, 10, 100, 1000, 10_000],
                 (given, _) => given.to_vec(),
             },
@@ -51,7 +60,8 @@ impl Request {
                 given => given.to_vec(),
             },
             flows: match args.flow.as_slice() {
-                [] => vec![Flow::ThreeGpp],
+                [] if smoke => vec![Flow::ThreeGpp],
+                [] => vec![Flow::ThreeGpp, Flow::Source3],
                 given => given.to_vec(),
             },
             repeat: args.common.repeat,
@@ -71,16 +81,42 @@ impl Request {
     fn rounds(&self, ues: u32) -> u64 {
         let samples: u32 = match self.profile {
             Profile::Smoke => 10,
-            Profile::Quick => 50,
+            Profile::Quick => 20,
             Profile::Full | Profile::Cells | Profile::Floor => 200,
         };
-        u64::from((samples / ues).max(2))
+        let least = match ues > MANY {
+            true => 1,
+            false => 2,
+        };
+        u64::from((samples / ues).max(least))
     }
+
+    /// Whether a case is left out: what `--profile quick` has no time for, when nobody asked for it.
+    fn is_left_out(&self, repetition: u32, flow: Flow, threads: Threads, ues: u32) -> bool {
+        // One UE with one loop is both.
+        let twice = threads == Threads::Ues && ues == 1 && self.threads.len() > 1;
+        if self.profile != Profile::Quick {
+            return twice;
+        }
+        let many = ues >= MANY && (threads == Threads::Ues || flow == Flow::Source3);
+        let again = repetition > 1 && (ues > MANY || flow == Flow::Source3);
+        twice || (many && self.threads.len() > 1) || (again && self.repeat.is_none())
+    }
+}
+
+/// What a case measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// UEs that come and go.
+    Ues,
+    /// Discoveries at the NRF; the UEs are profiles.
+    Discovery,
 }
 
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Case {
+    pub(super) what: What,
     pub(super) transport: String,
     pub(super) ues: u32,
     /// `1` or `ues`.
@@ -106,11 +142,16 @@ impl Case {
     }
 
     pub(super) fn of(cell: &Cell) -> Option<Self> {
+        let flow = cell.settings.get("flow")?;
         Some(Self {
+            what: match flow.as_str() {
+                DISCOVERY => What::Discovery,
+                _ => What::Ues,
+            },
             transport: cell.subject.clone(),
             ues: cell.clients,
             threads: cell.settings.get("threads")?.clone(),
-            flow: cell.settings.get("flow")?.clone(),
+            flow: flow.clone(),
         })
     }
 
@@ -123,6 +164,11 @@ impl Case {
     }
 }
 
+/// Whether a case is also run with every hop written down: one UE, once.
+pub(super) fn is_traced(case: &Case, repetition: u32) -> bool {
+    case.what == What::Ues && case.ues == 1 && repetition == 1
+}
+
 /// Repetition by repetition, condition by condition, the transports taking turns in an order that is
 /// rotated each time.
 pub(super) fn make(request: &Request) -> Plan {
@@ -131,14 +177,13 @@ pub(super) fn make(request: &Request) -> Plan {
         for flow in &request.flows {
             for threads in &request.threads {
                 for ues in &request.ues {
-                    // One UE with one loop is both.
-                    if *threads == Threads::Ues && *ues == 1 && request.threads.len() > 1 {
-                        continue;
+                    if !request.is_left_out(repetition, *flow, *threads, *ues) {
+                        turns.push(turn(request, repetition, *flow, *threads, *ues));
                     }
-                    turns.push(turn(request, repetition, *flow, *threads, *ues));
                 }
             }
         }
+        turns.push(discovery(repetition));
     }
     Plan {
         turns,
@@ -147,6 +192,28 @@ pub(super) fn make(request: &Request) -> Plan {
             "all NFs, the simulated gNB and the UEs share this machine's cores, unpinned"
                 .to_owned(),
         ],
+    }
+}
+
+fn discovery(repetition: u32) -> Turn {
+    let step = |profiles: &u32| Step {
+        cell: Case {
+            what: What::Discovery,
+            transport: Transport::Rest.name().to_owned(),
+            ues: *profiles,
+            threads: Threads::One.name().to_owned(),
+            flow: DISCOVERY.to_owned(),
+        }
+        .cell(),
+        repetition,
+        length: Length::Requests(DISCOVERIES),
+        expected: DISCOVERING,
+        hole: None,
+    };
+    Turn {
+        title: "discovery at the NRF, 1 and 10 profiles".to_owned(),
+        steps: PROFILES.iter().map(step).collect(),
+        overhead: Duration::ZERO,
     }
 }
 
@@ -159,6 +226,7 @@ fn turn(request: &Request, repetition: u32, flow: Flow, threads: Threads, ues: u
         .iter()
         .map(|transport| {
             let case = Case {
+                what: What::Ues,
                 transport: transport.name().to_owned(),
                 ues,
                 threads: threads.name().to_owned(),
@@ -169,7 +237,10 @@ fn turn(request: &Request, repetition: u32, flow: Flow, threads: Threads, ues: u
                 cell: case.cell(),
                 repetition,
                 length: Length::Requests(rounds),
-                expected: STARTING + A_UE * ues,
+                expected: match is_traced(&case, repetition) {
+                    true => 2 * (STARTING + A_UE * ues),
+                    false => STARTING + A_UE * ues,
+                },
                 hole: None,
             }
         })
@@ -192,6 +263,7 @@ mod tests {
     #[test]
     fn a_case_is_read_from_its_cell() {
         let case = Case {
+            what: What::Ues,
             transport: "grpc".into(),
             ues: 100,
             threads: "ues".into(),
@@ -212,9 +284,49 @@ mod tests {
             repeat: Some(2),
         };
         let plan = make(&request);
-        // One UE has one loop either way.
-        assert_eq!(plan.turns.len(), 2 * 3);
+        // One UE has one loop either way; discovery is behind them.
+        assert_eq!(plan.turns.len(), 2 * (3 + 1));
         assert_eq!(plan.turns[0].steps[0].cell.subject, "rest");
-        assert_eq!(plan.turns[3].steps[0].cell.subject, "grpc");
+        assert_eq!(plan.turns[4].steps[0].cell.subject, "grpc");
+        let discovery = Case::of(&plan.turns[3].steps[1].cell).expect("a case");
+        assert_eq!((discovery.what, discovery.ues), (What::Discovery, 10));
+    }
+
+    #[test]
+    fn a_quick_run_has_every_cell_of_the_source_and_ends_in_eight_minutes() {
+        let request = Request {
+            profile: Profile::Quick,
+            transports: Transport::ALL.to_vec(),
+            ues: vec![1, 2, 5, 10, 100, 1000],
+            threads: Threads::ALL.to_vec(),
+            flows: vec![Flow::ThreeGpp, Flow::Source3],
+            repeat: None,
+        };
+        let plan = make(&request);
+        assert!(
+            plan.expected() < Duration::from_secs(8 * 60),
+            "{:?}",
+            plan.expected()
+        );
+        let cells: std::collections::BTreeSet<_> = plan
+            .turns
+            .iter()
+            .flat_map(|turn| &turn.steps)
+            .filter_map(|step| Case::of(&step.cell))
+            .map(|case| (case.flow, case.threads, case.ues))
+            .collect();
+        for flow in ["3gpp", "source3"] {
+            for (threads, ues) in [
+                ("1", 1),
+                ("1", 2),
+                ("1", 5),
+                ("1", 10),
+                ("ues", 2),
+                ("ues", 10),
+            ] {
+                assert!(cells.contains(&(flow.into(), threads.into(), ues)));
+            }
+        }
+        assert!(cells.contains(&("3gpp".into(), "1".into(), 1000)));
     }
 }

@@ -1,18 +1,25 @@
 //! One run: a core is started, UEs come and go in rounds, the core is ended.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::core::{Core, failure};
-use super::plan::Case;
+use super::plan::{Case, What};
+use super::round::{self, AT_ONCE, Round};
+use super::usage::{self, Cpu};
+use super::{discovery, hops};
 use crate::machine::LoadWatch;
 use crate::record::{Failure, MachineLoad};
 use crate::scenario::NoResult;
 use crate::stop::Stop;
+
+/// Traced rounds, of which the one with the median registration is shown.
+const TRACED_ROUNDS: usize = 5;
+/// UEs from which on memory is said: with fewer it is what a process needs anyway.
+const MEMORY_UES: u32 = 1000;
 
 /// What is the same for every run of a session.
 #[derive(Debug)]
@@ -26,30 +33,16 @@ pub(super) struct Bench {
 pub(super) struct Raw {
     pub(super) rounds: Vec<Round>,
     pub(super) wall: Duration,
-    /// By NF: CPU time over all rounds.
-    pub(super) cpu: Vec<(String, Duration)>,
+    /// By NF, over all rounds: CPU time for registrations and sessions, and for detaching.
+    pub(super) cpu: Cpu,
+    pub(super) detach_cpu: Cpu,
+    /// By NF: resident memory before the first of many UEs, and with all of them attached.
+    pub(super) memory: Option<Vec<(String, (u64, u64))>>,
+    /// Steps of one UE, hop by hop.
+    pub(super) hops: Vec<Value>,
+    pub(super) discovery: Option<discovery::Found>,
     pub(super) load: MachineLoad,
     pub(super) partial: bool,
-}
-
-/// What `corewire ran attach --json` says at its end.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Round {
-    pub(super) ues: u64,
-    pub(super) failed: u64,
-    pub(super) registration_us: Times,
-    pub(super) session_us: Times,
-    pub(super) detach_us: Times,
-    #[serde(default)]
-    pub(super) errors: Vec<String>,
-}
-
-/// The times of one procedure.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct Times {
-    /// One a UE.
-    #[serde(default)]
-    pub(super) values: Vec<f64>,
 }
 
 impl Bench {
@@ -60,112 +53,108 @@ impl Bench {
         })
     }
 
-    /// Runs one case.
-    pub(super) fn run(&self, case: &Case, rounds: u64, stop: &Stop) -> Result<Raw, NoResult> {
+    /// Runs one case; `traced`: with a second core that writes down every hop.
+    pub(super) fn run(
+        &self,
+        case: &Case,
+        rounds: u64,
+        traced: bool,
+        stop: &Stop,
+    ) -> Result<Raw, NoResult> {
+        if case.what == What::Discovery {
+            return self.discover(case, rounds);
+        }
         let folder = Folder::new()?;
-        let core = Core::up(&self.program, &folder.0, case)?;
-        // Connections are made, services found, pages touched.
-        self.round(&core, case)?;
-        let (mut all, before) = (Vec::new(), core.cpu());
-        let (begun, load) = (Instant::now(), LoadWatch::begin());
-        while all.len() < usize::try_from(rounds).unwrap_or(usize::MAX) && !stop.asked() {
-            all.push(self.round(&core, case)?);
+        let core = Core::up(&self.program, &folder.0, case, false)?;
+        let patience = self.patience + Duration::from_millis(50) * case.ues;
+        let round = || round::run(&self.program, &core, case, patience, None);
+        // Connections are made, services found, pages touched: by a hundred UEs at most, so that
+        // what more of them need is seen.
+        let few = Case {
+            ues: case.ues.min(AT_ONCE),
+            ..case.clone()
+        };
+        round::run(&self.program, &core, &few, patience, None)?;
+        let mut memory = None;
+        if case.ues >= MEMORY_UES {
+            let empty = usage::memory(&core.nfs);
+            let full = round()?.memory;
+            let each = core.nfs.iter().zip(empty.into_iter().zip(full));
+            memory = Some(each.map(|(nf, held)| (nf.name.clone(), held)).collect());
+        }
+        let (mut all, begun) = (Vec::new(), Instant::now());
+        let load = LoadWatch::begin();
+        let wanted = usize::try_from(rounds).unwrap_or(usize::MAX);
+        let (mut cpu, mut detach_cpu) = (Cpu::new(), Cpu::new());
+        while all.len() < wanted && !stop.asked() {
+            let one = round()?;
+            usage::add(&mut cpu, one.cpu.clone());
+            usage::add(&mut detach_cpu, one.detach_cpu.clone());
+            all.push(one);
         }
         let wall = begun.elapsed();
-        let cpu: Vec<(String, Duration)> = core
-            .nfs
-            .iter()
-            .zip(core.cpu().into_iter().zip(before))
-            .map(|(nf, (after, before))| (nf.name.clone(), after.saturating_sub(before)))
-            .collect();
         if all.is_empty() {
             return Err(NoResult::Stopped);
         }
-        let ours = cpu.iter().map(|(_, cpu)| *cpu).sum();
+        let nfs: Duration = cpu.iter().chain(&detach_cpu).map(|(_, cpu)| *cpu).sum();
+        let ran: Duration = all.iter().map(|round| round.ran_cpu).sum();
+        let load = load.end(nfs + ran);
+        drop(core);
         Ok(Raw {
-            partial: all.len() < usize::try_from(rounds).unwrap_or(usize::MAX),
+            partial: all.len() < wanted,
             rounds: all,
             wall,
             cpu,
-            load: load.end(ours),
+            detach_cpu,
+            memory,
+            hops: match traced && !stop.asked() {
+                true => self.hops(case, patience)?,
+                false => Vec::new(),
+            },
+            discovery: None,
+            load,
         })
     }
 
-    /// All UEs register, open a session, and detach.
-    fn round(&self, core: &Core, case: &Case) -> Result<Round, Failure> {
-        let place = "ran attach";
-        let patience = self.patience + Duration::from_millis(50) * case.ues;
-        let mut child = Command::new(&self.program)
-            .args(["ran", "attach", "--json", "--detach", "--n2", "tcp"])
-            .args(["--ues", &case.ues.to_string(), "--amf", &core.n2])
-            .args(["--at-once", &case.ues.to_string()])
-            .arg("--subscribers")
-            .arg(core.subscribers())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| failure(error.to_string(), place))?;
-        let pid = child.id();
-        let (done, ended) = std::sync::mpsc::channel();
-        let watch = std::thread::spawn(move || {
-            let in_time = ended.recv_timeout(patience).is_ok();
-            if !in_time
-                && let Some(pid) = i32::try_from(pid)
-                    .ok()
-                    .and_then(rustix::process::Pid::from_raw)
-            {
-                // It is not waited for before this thread has ended: the number is still its own.
-                let _ended = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-            in_time
-        });
-        let (mut out, mut words) = (String::new(), String::new());
-        let read = read_both(&mut child, &mut out, &mut words);
-        let _watcher_gone = done.send(());
-        let in_time = watch.join().unwrap_or(false);
-        let _status = child.wait();
-        read.map_err(|error| failure(error.to_string(), place))?;
-        if !in_time {
-            return Err(failure(format!("not done within {patience:?}"), place));
+    /// The hops of one UE's registration and session, of the round with the median registration.
+    fn hops(&self, case: &Case, patience: Duration) -> Result<Vec<Value>, Failure> {
+        let folder = Folder::new()?;
+        let core = Core::up(&self.program, &folder.0, case, true)?;
+        round::run(&self.program, &core, case, patience, None)?;
+        let mut seen = Vec::new();
+        for number in 0..TRACED_ROUNDS {
+            let ran = folder.0.join(format!("ran-{number}"));
+            let one = round::run(&self.program, &core, case, patience, Some(&ran))?;
+            let took = one.registration_us.values.first().copied();
+            seen.push((took.unwrap_or(f64::INFINITY), ran));
         }
-        let last = out
-            .lines()
-            .rfind(|line| line.contains("\"result\""))
-            .unwrap_or_default();
-        let round: Round = serde_json::from_str(last)
-            .map_err(|_| failure(format!("no result: {}", words.trim()), place))?;
-        if round.failed > 0 {
-            let why = round.errors.first().cloned().unwrap_or_default();
-            return Err(failure(
-                format!("{} of {} UEs failed: {why}", round.failed, round.ues),
-                place,
-            ));
-        }
-        Ok(round)
+        // The files are whole when their writers have ended.
+        drop(core);
+        seen.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (_, ran) = &seen[seen.len() / 2];
+        let of_step = |step| {
+            hops::of_step(&folder.0, ran, step)
+                .ok_or_else(|| failure(format!("nothing of the step {step}"), "the trace"))
+        };
+        Ok(vec![of_step("registration")?, of_step("session")?])
     }
-}
 
-fn read_both(
-    child: &mut std::process::Child,
-    out: &mut String,
-    words: &mut String,
-) -> std::io::Result<()> {
-    use std::io::Read as _;
-    let stderr = child.stderr.take();
-    let other = std::thread::spawn(move || {
-        let mut text = String::new();
-        if let Some(mut stderr) = stderr {
-            // What is no text is not shown.
-            let _unreadable = stderr.read_to_string(&mut text);
-        }
-        text
-    });
-    if let Some(mut stdout) = child.stdout.take() {
-        stdout.read_to_string(out)?;
+    /// What discovery costs an NRF with this many profiles that fit.
+    fn discover(&self, case: &Case, rounds: u64) -> Result<Raw, NoResult> {
+        let (begun, load) = (Instant::now(), LoadWatch::begin());
+        let found = discovery::run(&self.program, case, rounds)?;
+        Ok(Raw {
+            rounds: Vec::new(),
+            wall: begun.elapsed(),
+            cpu: vec![("nrf".to_owned(), found.cpu)],
+            detach_cpu: Cpu::new(),
+            memory: None,
+            hops: Vec::new(),
+            load: load.end(found.cpu),
+            discovery: Some(found),
+            partial: false,
+        })
     }
-    *words = other.join().unwrap_or_default();
-    Ok(())
 }
 
 /// A folder that goes with its owner.

@@ -121,7 +121,12 @@ pub(crate) fn goals(records: &[Record]) -> Vec<String> {
         .iter()
         .filter(|record| record.cell.scenario == crate::guti::NAME)
         .collect();
+    let of_core: Vec<&Record> = records
+        .iter()
+        .filter(|record| record.cell.scenario == crate::core5g::NAME)
+        .collect();
     let mut lines = guti::lines(&of_guti);
+    lines.extend(core5g::goals(&of_core));
     lines.extend(mesh::goals(&of_mesh));
     lines
 }

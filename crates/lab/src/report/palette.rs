@@ -29,7 +29,7 @@ pub(super) struct Paint {
 ///
 /// The eight adapters of the thesis come first, in the order of its figures' families; then those of
 /// the other scenarios.
-const KNOWN: [(&str, &str, Texture); 44] = [
+const KNOWN: [(&str, &str, Texture); 46] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
     ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
@@ -76,6 +76,9 @@ const KNOWN: [(&str, &str, Texture); 44] = [
     ("nng", "#f7b04e", Texture::Hatched),
     ("rmr-to-si95", "#e89070", Texture::Hatched),
     ("si95-to-rmr", "#a35a3f", Texture::Hatched),
+    // The 5G core: the source grey; gRPC, native and shared memory as above.
+    ("source 3", "#838b96", Texture::Plain),
+    ("rest", "#1b8a63", Texture::Plain),
 ];
 
 /// For subjects that this list does not know, by their family.
