@@ -33,6 +33,9 @@ pub(super) const QUERY: &str = "corewire-query";
 /// The exact HTTP status of an answer, where its code alone would mean another.
 pub(super) const HTTP_STATUS: &str = "corewire-http-status";
 
+/// Octets of a credential below which it is never indexed.
+const GUESSABLE: usize = 128;
+
 /// Octets from which a body's length is announced: below, the receiver needs no preparation.
 pub(super) const TELL_LENGTH_FROM: usize = 8 << 10;
 
@@ -154,7 +157,9 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
     {
         put(arena, b"content-type", value);
     }
-    if head.media == Media::Grpc {
+    // Trailers say no media type; only gRPC's say how the call ended in its words.
+    let is_grpc_end = head.grpc_status.is_some() && head.http_status.is_none();
+    if head.media == Media::Grpc || is_grpc_end && head.method.is_empty() {
         let carried = [
             (METHOD, carried_method),
             (QUERY, carried_query),
@@ -310,8 +315,9 @@ pub(super) fn push_headers<'a>(
             }
             (b"content-type", Flavour::Rest) if skip_type => {}
             (b"corewire-query" | b"corewire-method" | b"corewire-http-status", Flavour::Rest) => {}
-            // A token is a secret: not for compression tables.
-            (b"authorization", _) => {
+            // A short secret could be guessed, one compression table's hit at a time; a token's
+            // signature cannot, and is long for every message (RFC 7541, 7.1.3).
+            (b"authorization", _) if value.len() < GUESSABLE => {
                 list.push(Field::named("authorization", value).unindexed());
             }
             _ => list.push(varying.mark(Field::new(name, value))),

@@ -99,6 +99,37 @@ fn messages_go_both_ways_in_order_and_the_end_carries_status_and_trailers() {
 }
 
 #[test]
+fn the_end_of_a_stream_over_grpc_carries_what_http_has_words_for() {
+    for has_messages in [false, true] {
+        let mut pair = Pair::new(Flavour::Grpc);
+        let call = open(&mut pair);
+        if has_messages {
+            pair.server.core.send(call, text("one")).unwrap();
+        }
+        let mut headers = Headers::new();
+        for (name, value) in [
+            ("corewire-method", "PUT"),
+            ("corewire-query", "a=b"),
+            ("corewire-http-status", "418"),
+        ] {
+            headers.append(name, value).unwrap();
+        }
+        let end = Response {
+            status: Status::new(Code::FailedPrecondition, "a teapot"),
+            headers: headers.clone(),
+            body: Body::new(),
+        };
+        pair.server.core.respond(call, end);
+        pair.run();
+        let mut told = pair.client.tells();
+        let Some(Output::Response { response, .. }) = told.pop() else {
+            panic!("{told:?}")
+        };
+        assert_eq!(response.headers, headers, "messages: {has_messages}");
+    }
+}
+
+#[test]
 fn a_stream_may_end_without_a_message_from_the_service() {
     for flavour in FLAVOURS {
         for status in [Status::OK, Status::new(Code::NotFound, "no")] {
