@@ -15,6 +15,9 @@ pub struct ClientOptions {
     /// How long connecting may take, all addresses of the host and the TLS handshake together; a blocking call gives up
     /// at its deadline if that is earlier. Default 5 s.
     pub connect_timeout: Duration,
+    /// The longest wait between two attempts to connect of a client on an event loop; waits double up to
+    /// it. Default `None`: 2 s, in the mesh 5 s.
+    pub longest_backoff: Option<Duration>,
     /// The deadline of a call that brings none. Default 10 s.
     pub call_timeout: Duration,
     /// How long a blocking caller that waits alone asks the socket again before it sleeps, as long
@@ -41,6 +44,7 @@ impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(5),
+            longest_backoff: None,
             call_timeout: Duration::from_secs(10),
             patience: Duration::from_micros(20),
             busy_poll: Duration::ZERO,

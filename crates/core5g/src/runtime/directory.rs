@@ -14,6 +14,9 @@ use std::time::Duration;
 const MAX_DIRECT: usize = 1024;
 /// How long a connection to a peer may take; peers are near.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The longest wait between two attempts to connect: a call waits for two seconds for an instance that
+/// was killed, and one that is there again must be found well within.
+const LONGEST_BACKOFF: Duration = Duration::from_millis(200);
 
 /// What is known of where a service is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +64,7 @@ impl Directory {
         for handle in loops {
             mesh_options = mesh_options.with_loop(handle.clone());
         }
+        mesh_options.client.longest_backoff = Some(LONGEST_BACKOFF);
         let mesh = Mesh::start(source.clone(), mesh_options)?;
         let channels = known
             .keys()
@@ -104,6 +108,7 @@ impl Directory {
         }
         let mut options = ClientOptions::default();
         options.connect_timeout = CONNECT_TIMEOUT;
+        options.longest_backoff = Some(LONGEST_BACKOFF);
         let client = self.loops[loop_index].connect(endpoint, options);
         direct.insert(key, client.clone());
         Some(client)

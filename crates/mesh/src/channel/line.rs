@@ -54,10 +54,10 @@ enum Phase {
 }
 
 impl Life {
-    fn new() -> Self {
+    fn new(backoff: ConnectBackoff) -> Self {
         Self {
             phase: Phase::Idle,
-            backoff: ConnectBackoff::default(),
+            backoff,
             why: String::new(),
         }
     }
@@ -123,12 +123,18 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(handle: LoopHandle, signal: Arc<Signal>) -> Arc<Self> {
+    /// A line whose waits between attempts are at most `longest`, if that says something.
+    pub(crate) fn new(
+        handle: LoopHandle,
+        signal: Arc<Signal>,
+        longest: Option<Duration>,
+    ) -> Arc<Self> {
+        let backoff = longest.map_or_else(ConnectBackoff::default, ConnectBackoff::up_to);
         Arc::new_cyclic(|myself| Self {
             client: OnceLock::new(),
             handle,
             ready: AtomicBool::new(false),
-            life: Mutex::new(Life::new()),
+            life: Mutex::new(Life::new(backoff)),
             signal,
             myself: Weak::clone(myself),
         })
@@ -220,7 +226,7 @@ mod tests {
     fn a_line_is_made_again_at_once_when_it_lasted_and_later_when_it_did_not() {
         let mut random = SplitMix::new(1);
         let begin = Instant::now();
-        let mut life = Life::new();
+        let mut life = Life::new(ConnectBackoff::default());
         assert!(life.wants_to_connect(begin) && !life.wants_to_connect(begin));
         life.connected(begin);
         assert!(!life.has_failed());
@@ -242,7 +248,7 @@ mod tests {
         let mut random = SplitMix::new(1);
         let mut now = Instant::now();
         let begin = now;
-        let mut life = Life::new();
+        let mut life = Life::new(ConnectBackoff::default());
         let mut attempts = 0;
         while now < begin + Duration::from_secs(60) {
             if life.wants_to_connect(now) {
@@ -262,7 +268,7 @@ mod tests {
         ) {
             let mut random = SplitMix::new(seed);
             let mut now = Instant::now();
-            let mut life = Life::new();
+            let mut life = Life::new(ConnectBackoff::default());
             for (event, passed) in events {
                 now += passed as u32 * MILLI;
                 match event {

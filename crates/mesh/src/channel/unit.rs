@@ -437,10 +437,10 @@ impl Shared {
         options.connect_timeout = cluster.connect_timeout;
         options.call_timeout = self.options.call_timeout;
         let key = key_of(&info.address);
-        let lines = self
-            .loops()
-            .iter()
-            .map(|handle| Line::new(handle.clone(), Arc::clone(&self.signal)));
+        let lines = self.loops().iter().map(|handle| {
+            let longest = options.longest_backoff;
+            Line::new(handle.clone(), Arc::clone(&self.signal), longest)
+        });
         let lines = lines.collect();
         Arc::new(Endpoint::new(
             (key, transport, place),

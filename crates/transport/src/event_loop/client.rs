@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// First wait after connecting failed; doubles up to [`LONGEST_BACKOFF`].
 const FIRST_BACKOFF: Duration = Duration::from_millis(20);
-/// Longest wait between two attempts to connect.
+/// Longest wait between two attempts to connect, where the options do not say.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(2);
 
 /// Who is told how a client's connection stands. Called on the loop's thread, where it must neither
@@ -120,7 +120,7 @@ impl Channel {
     pub(crate) fn failed(&mut self, now: Instant, why: String, spread: u32) {
         let full = FIRST_BACKOFF
             .saturating_mul(1 << self.failures.min(10))
-            .min(LONGEST_BACKOFF);
+            .min(self.options.longest_backoff.unwrap_or(LONGEST_BACKOFF));
         let wait = full / 2 + full.mul_f64(f64::from(spread % 1000) / 2000.0);
         self.failures += 1;
         self.not_before = Some(now + wait);

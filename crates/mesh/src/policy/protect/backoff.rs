@@ -4,6 +4,9 @@ use crate::config::Backoff;
 use crate::policy::random::Random;
 use std::time::Duration;
 
+/// The first wait after an attempt to connect failed.
+const FIRST: Duration = Duration::from_millis(50);
+
 /// The wait before try `number` (1 is the first after the first): at random up to the base, then up
 /// to twice that, and so on.
 pub fn wait(backoff: &Backoff, number: u32, random: &mut impl Random) -> Duration {
@@ -34,6 +37,13 @@ impl ConnectBackoff {
         }
     }
 
+    /// The usual waits, none longer than this.
+    #[must_use]
+    pub fn up_to(longest: Duration) -> Self {
+        let base = FIRST.min(longest);
+        Self::new(Backoff { base, max: longest })
+    }
+
     /// Another attempt failed: how long to wait.
     pub fn failed(&mut self, random: &mut impl Random) -> Duration {
         self.failures = self.failures.saturating_add(1);
@@ -57,7 +67,7 @@ impl Default for ConnectBackoff {
     /// 50 ms, doubling up to 5 s.
     fn default() -> Self {
         Self::new(Backoff {
-            base: Duration::from_millis(50),
+            base: FIRST,
             max: Duration::from_secs(5),
         })
     }
