@@ -60,11 +60,29 @@ fn curl(arguments: &[&str]) -> (u16, String) {
     (status.parse().expect("a number"), body.to_owned())
 }
 
-/// Begins an authentication; gives the status and the body.
-fn authenticate(ausf: &Nf, supi: &str) -> (u16, String) {
+/// Begins an authentication, as an AMF with this token does; gives the status and the body.
+fn authenticate(ausf: &Nf, token: &str, supi: &str) -> (u16, String) {
     let url = format!("http://{}/nausf-auth/v1/ue-authentications", ausf.address);
     let body = format!(r#"{{"supiOrSuci":"{supi}","servingNetworkName":"{NETWORK}"}}"#);
-    curl(&[&url, "-d", &body])
+    let shown = format!("authorization: Bearer {token}");
+    curl(&[&url, "-H", &shown, "-d", &body])
+}
+
+/// Registers at the NRF as an AMF, and gets a token for this service.
+fn token(nrf: &Nf, target: &str, service: &str) -> String {
+    let url = format!("http://{}/nnrf-nfm/v1/nf-instances/amf-1", nrf.address);
+    let profile =
+        r#"{"nfInstanceId":"amf-1","nfType":"AMF","nfStatus":"REGISTERED","heartBeatTimer":60}"#;
+    let (status, body) = curl(&["-X", "PUT", &url, "-d", profile]);
+    assert!(matches!(status, 200 | 201), "{body}");
+    let url = format!("http://{}/oauth2/token", nrf.address);
+    let form = format!(
+        "grant_type=client_credentials&nfInstanceId=amf-1&targetNfType={target}&scope={service}"
+    );
+    let (status, body) = curl(&[&url, "-d", &form]);
+    assert_eq!(status, 200, "{body}");
+    let answer: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+    answer["access_token"].as_str().expect("a token").to_owned()
 }
 
 #[test]
@@ -82,10 +100,11 @@ fn network_functions_find_and_call_each_other_over_every_transport() {
                 flow,
             ];
             let ausf = Nf::start(&[&["ausf"], &of[..]].concat());
-            let (status, body) = authenticate(&ausf, "suci-0-001-01-0-0-0-0000000001");
+            let token = token(&nrf, "AUSF", "nausf-auth");
+            let (status, body) = authenticate(&ausf, &token, "suci-0-001-01-0-0-0-0000000001");
             assert_eq!(status, 201, "{transport} {flow}: {body}");
             assert!(body.contains("\"authType\":\"5G_AKA\""), "{body}");
-            let (status, body) = authenticate(&ausf, "imsi-999990000000001");
+            let (status, body) = authenticate(&ausf, &token, "imsi-999990000000001");
             assert_eq!(
                 (status, body.contains("USER_NOT_FOUND")),
                 (404, true),
@@ -105,6 +124,100 @@ fn network_functions_find_and_call_each_other_over_every_transport() {
         .expect("the program starts");
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(status.contains("nudm-sdm"), "{status}");
+}
+
+/// A form that curl sends is of this type by itself; JSON was said. Both are read.
+#[test]
+fn tokens_are_asked_for_shown_and_renewed() {
+    let nrf = Nf::start(&["nrf", "--token-lifetime", "2"]);
+    let udm = Nf::start(&["udm", "--nrf", &nrf.address]);
+    let ausf = Nf::start(&["ausf", "--nrf", &nrf.address]);
+    let data = format!(
+        "http://{}/nudm-sdm/v2/imsi-001010000000001/am-data",
+        udm.address
+    );
+    // Without one, with nonsense, with one for somebody else, for something else, with the right one.
+    let (status, body) = curl(&["-i", &data]);
+    assert_eq!(status, 401, "{body}");
+    assert!(body.contains("www-authenticate: Bearer realm="), "{body}");
+    assert!(body.contains("application/problem+json"), "{body}");
+    let shown = |token: &str| format!("authorization: Bearer {token}");
+    let (status, body) = curl(&["-i", &data, "-H", &shown("a.b.c")]);
+    assert_eq!(status, 401, "{body}");
+    assert!(body.contains("error=\"invalid_token\""), "{body}");
+    let for_ausf = token(&nrf, "AUSF", "nausf-auth");
+    assert_eq!(curl(&[&data, "-H", &shown(&for_ausf)]).0, 401);
+    let for_vectors = token(&nrf, "UDM", "nudm-ueau");
+    let (status, body) = curl(&["-i", &data, "-H", &shown(&for_vectors)]);
+    assert_eq!(status, 403, "{body}");
+    assert!(body.contains("error=\"insufficient_scope\""), "{body}");
+    let right = token(&nrf, "UDM", "nudm-sdm");
+    let began = Instant::now();
+    assert_eq!(curl(&[&data, "-H", &shown(&right)]).0, 200);
+    assert_eq!(
+        curl(&[&data.replace("am-data", "x"), "-H", &shown(&right)]).0,
+        404
+    );
+    // The AUSF's own for the UDM ends too, again and again, and nobody notices.
+    while began.elapsed() < Duration::from_secs(5) {
+        let token = token(&nrf, "AUSF", "nausf-auth");
+        let (status, body) = authenticate(&ausf, &token, "imsi-001010000000001");
+        assert_eq!(status, 201, "after {:?}: {body}", began.elapsed());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (status, body) = curl(&["-i", &data, "-H", &shown(&right)]);
+    assert_eq!(
+        (status, body.contains("it has expired")),
+        (401, true),
+        "{body}"
+    );
+    // An NRF that starts anew has another key: what it signs is taken, what the former signed is not.
+    let place = nrf.address.clone();
+    let former = token(&nrf, "UDM", "nudm-sdm");
+    nrf.kill();
+    let nrf = Nf::start(&["nrf", "--listen", &place]);
+    let until = Instant::now() + Duration::from_secs(20);
+    let find = format!(
+        "http://{place}/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF"
+    );
+    while !curl(&[&find]).1.contains("nudm-sdm") {
+        assert!(Instant::now() < until, "the UDM registers anew");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let again = token(&nrf, "UDM", "nudm-sdm");
+    let (status, body) = curl(&[&data, "-H", &shown(&again)]);
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(curl(&[&data, "-H", &shown(&former)]).0, 401);
+}
+
+#[test]
+fn who_does_not_know_the_secret_neither_registers_nor_has_tokens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("secret");
+    std::fs::write(&file, "0123456789abcdef0123").expect("written");
+    let secret = file.display().to_string();
+    let nrf = Nf::start(&["nrf", "--client-secret", &secret]);
+    let _udm = Nf::start(&["udm", "--nrf", &nrf.address, "--client-secret", &secret]);
+    let url = format!("http://{}/nnrf-nfm/v1/nf-instances/amf-1", nrf.address);
+    let profile = r#"{"nfInstanceId":"amf-1","nfType":"AMF","nfStatus":"REGISTERED"}"#;
+    let (status, body) = curl(&["-i", "-X", "PUT", &url, "-d", profile]);
+    assert_eq!(status, 401, "{body}");
+    assert!(body.contains("www-authenticate: Bearer"), "{body}");
+    let shown = "authorization: Bearer 0123456789abcdef0123";
+    assert_eq!(
+        curl(&["-X", "PUT", &url, "-d", profile, "-H", shown]).0,
+        201
+    );
+    let url = format!("http://{}/oauth2/token", nrf.address);
+    let form = "grant_type=client_credentials&nfInstanceId=amf-1&targetNfType=UDM&scope=nudm-sdm";
+    let (status, body) = curl(&[&url, "-d", form]);
+    assert_eq!(
+        (status, body.contains("invalid_client")),
+        (400, true),
+        "{body}"
+    );
+    let with = format!("{form}&client_secret=0123456789abcdef0123");
+    assert_eq!(curl(&[&url, "-d", &with]).0, 200);
 }
 
 #[test]

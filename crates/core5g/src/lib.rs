@@ -13,6 +13,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `runtime` | how an NF process starts, finds its peers, calls them, and ends |
+//! | `token` | access tokens: signed by the NRF, verified by everybody |
 //! | `sbi` | service interfaces: resource router, models, problem documents, headers |
 //! | `ngap`, `nas`, `aka` | the only places that know the codecs and the cryptography |
 //! | `amf`, `smf`, `upf` | access and mobility, sessions, user plane addresses |
@@ -42,6 +43,7 @@ pub mod sbi;
 mod smf;
 mod source3;
 pub mod subscribers;
+mod token;
 mod trace;
 mod udm;
 mod udsf;

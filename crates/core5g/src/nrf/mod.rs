@@ -12,6 +12,7 @@
 
 mod agent;
 mod book;
+mod clients;
 mod discovery;
 mod instances;
 mod mirror;
@@ -25,6 +26,7 @@ mod tokens;
 pub use program::NrfArgs;
 
 use book::{Book, Event};
+use clients::Clients;
 use discovery::Cache;
 use mirror::Mirror;
 use notifications::Notifier;
@@ -43,6 +45,7 @@ pub(crate) struct Nrf {
     notifier: Notifier,
     mirror: Mirror,
     tokens: Tokens,
+    clients: Clients,
     /// What stands in front of the paths of its resources.
     api_root: String,
 }

@@ -2,6 +2,7 @@
 
 use super::Nrf;
 use super::book::Book;
+use super::clients::Clients;
 use super::discovery::Cache;
 use super::mirror::Mirror;
 use super::notifications::Notifier;
@@ -40,6 +41,9 @@ pub struct NrfArgs {
     /// The key of access tokens, P-256 in PKCS #8 (DER) [default: drawn at the start]
     #[arg(long, value_name = "FILE")]
     token_key: Option<PathBuf>,
+    /// Seconds that an access token is good for
+    #[arg(long, default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    token_lifetime: u32,
 }
 
 impl NrfArgs {
@@ -59,7 +63,8 @@ impl NrfArgs {
             .service("nnrf-nfm", "v1")
             .service("nnrf-disc", "v1");
         runtime::serve(&self.nf, profile, |runtime| {
-            let tokens = Tokens::new(runtime.instance(), key.as_deref()).context("--token-key")?;
+            let tokens = Tokens::new(runtime.instance(), key.as_deref(), self.token_lifetime)
+                .context("--token-key")?;
             let nrf = Nrf {
                 book: Mutex::new(Book::default()),
                 telling: Mutex::default(),
@@ -68,6 +73,7 @@ impl NrfArgs {
                 notifier: Notifier::through(Some(runtime.clone())),
                 mirror: Mirror::into(Some(plane.registry())),
                 tokens,
+                clients: Clients::with_secret(self.nf.secret()?.as_deref()),
                 api_root: runtime.api_root().to_owned(),
             };
             let router = nrf.router();
@@ -120,6 +126,10 @@ impl Service for NrfService {
     async fn call(&self, context: &CallContext, request: Request) -> Response {
         if self.control.kind(&request.operation).is_some() {
             return self.control.call(context, request).await;
+        }
+        let clients = &self.router.state().clients;
+        if let Err(problem) = clients.admit(request.operation.as_str(), &request.headers) {
+            return problem.into_response();
         }
         self.router.call(context, request).await
     }

@@ -2,6 +2,7 @@
 
 use super::Nrf;
 use super::book::Book;
+use super::clients::Clients;
 use super::discovery::Cache;
 use super::mirror::Mirror;
 use super::notifications::Notifier;
@@ -27,7 +28,8 @@ fn nrf_into(mirror: Mirror) -> Router<Nrf> {
         subscriptions: Subscriptions::default(),
         notifier: Notifier::through(None),
         mirror,
-        tokens: Tokens::new("nrf-1", None).unwrap(),
+        tokens: Tokens::new("nrf-1", None, 3600).unwrap(),
+        clients: Clients::with_secret(None),
         api_root: "http://nrf".to_owned(),
     };
     nrf.router()

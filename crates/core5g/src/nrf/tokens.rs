@@ -6,25 +6,19 @@
 use super::Nrf;
 use crate::sbi::model::nrf::{AccessTokenErr, AccessTokenRsp};
 use crate::sbi::{Exchange, HttpDate, Problem, Query, Reply, Router};
-use anyhow::anyhow;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
-use serde_json::{Value, json};
+use crate::token::Signer;
+use serde_json::json;
 use std::sync::Arc;
 
-/// Seconds that a token is good for.
-const LIFETIME: u32 = 3600;
 /// Octets of a form that are read.
 const MAX_FORM: usize = 8192;
 
-/// The key that tokens are signed with.
+/// What tokens are signed with, and what they say of their maker.
 pub(super) struct Tokens {
-    key: EcdsaKeyPair,
-    random: SystemRandom,
-    key_id: String,
+    signer: Signer,
     issuer: String,
+    /// Seconds that a token is good for.
+    lifetime: u32,
 }
 
 impl Tokens {
@@ -32,49 +26,12 @@ impl Tokens {
     ///
     /// # Errors
     /// When the key is none for P-256.
-    pub(super) fn new(issuer: &str, key: Option<&[u8]>) -> anyhow::Result<Self> {
-        let random = SystemRandom::new();
-        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
-        let drawn;
-        let document = match key {
-            Some(key) => key,
-            None => {
-                drawn = EcdsaKeyPair::generate_pkcs8(algorithm, &random)
-                    .map_err(|_| anyhow!("no key can be drawn"))?;
-                drawn.as_ref()
-            }
-        };
-        let key = EcdsaKeyPair::from_pkcs8(algorithm, document, &random)
-            .map_err(|error| anyhow!("no P-256 key in PKCS #8 (DER): {error}"))?;
-        let key_id = super::book::tag_of(key.public_key().as_ref());
+    pub(super) fn new(issuer: &str, key: Option<&[u8]>, lifetime: u32) -> anyhow::Result<Self> {
         Ok(Self {
-            key,
-            random,
-            key_id,
+            signer: Signer::new(key)?,
             issuer: issuer.to_owned(),
+            lifetime,
         })
-    }
-
-    /// The public half, as a set of one (RFC 7518, 6.2.1).
-    fn public(&self) -> Value {
-        // Uncompressed: 4, then both coordinates.
-        let point = self.key.public_key().as_ref();
-        let (x, y) = point[1..].split_at(32);
-        json!({"keys": [{
-            "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": self.key_id,
-            "x": BASE64.encode(x), "y": BASE64.encode(y),
-        }]})
-    }
-
-    fn sign(&self, claims: &Value) -> Result<String, Problem> {
-        let header = json!({"typ": "JWT", "alg": "ES256", "kid": self.key_id});
-        let part = |value: &Value| BASE64.encode(value.to_string());
-        let signed = format!("{}.{}", part(&header), part(claims));
-        let signature = self
-            .key
-            .sign(&self.random, signed.as_bytes())
-            .map_err(|_| Problem::failure("the token cannot be signed"))?;
-        Ok(format!("{signed}.{}", BASE64.encode(signature)))
     }
 }
 
@@ -86,7 +43,7 @@ impl Nrf {
     }
 
     async fn public_keys(self: Arc<Self>, _exchange: Exchange) -> Result<Reply, Problem> {
-        Ok(Reply::ok(&self.tokens.public()))
+        Ok(Reply::ok(&self.tokens.signer.public()))
     }
 
     async fn token(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
@@ -102,6 +59,12 @@ impl Nrf {
             return Ok(refused(
                 "unsupported_grant_type",
                 "client_credentials is taken here",
+            ));
+        }
+        if !self.clients.know(asked("client_secret")) {
+            return Ok(refused(
+                "invalid_client",
+                "client_secret is not what this NRF was started with (--client-secret)",
             ));
         }
         let (Some(instance), Some(scope)) = (asked("nfInstanceId"), asked("scope")) else {
@@ -139,12 +102,16 @@ impl Nrf {
         let now = HttpDate::now().seconds();
         let claims = json!({
             "iss": self.tokens.issuer, "sub": instance, "aud": audience, "scope": scope,
-            "iat": now, "exp": now + u64::from(LIFETIME),
+            "iat": now, "exp": now + u64::from(self.tokens.lifetime),
         });
         let answer = AccessTokenRsp {
-            access_token: self.tokens.sign(&claims)?,
+            access_token: self
+                .tokens
+                .signer
+                .sign(&claims)
+                .map_err(|error| Problem::failure(error.to_string()))?,
             token_type: "Bearer".to_owned(),
-            expires_in: LIFETIME,
+            expires_in: self.tokens.lifetime,
             scope: scope.to_owned(),
         };
         // RFC 6749, 5.1.

@@ -1,5 +1,6 @@
 //! `corewire core`: what it can be told.
 
+use super::secrets::Secrets;
 use super::state::{Core, Folder};
 use super::{down, mend, status, up};
 use crate::runtime::Flow;
@@ -73,6 +74,10 @@ pub(super) struct UpArgs {
     /// Who may attach (docs/core5g.md) [default: the file's, else 100,000 test subscribers]
     #[arg(long, value_name = "FILE")]
     pub(super) subscribers: Option<PathBuf>,
+    /// NFs ask each other for access tokens of the NRF (TS 33.501, 13.4.1) [default: the file's, else
+    /// true]
+    #[arg(long, value_name = "true|false")]
+    pub(super) oauth2: Option<bool>,
     #[command(flatten)]
     pub(super) folder: Folder,
     /// Print what runs where as JSON
@@ -123,7 +128,8 @@ impl CoreArgs {
 /// Subscribers of the UDM that is named, or that runs in the folder.
 fn subscriber(command: &SubscriberCommand) -> anyhow::Result<ExitCode> {
     let folder = command.folder.path();
-    command.args.run(|| {
+    let authorization = Secrets::operator(&folder, "UDM", "corewire-subscribers")?;
+    command.args.run(authorization.as_deref(), || {
         let core = Core::read(&folder)?;
         let udm = core.and_then(|core| core.nfs.into_iter().find(|nf| nf.name == "udm"));
         let udm = udm.context("no core runs here: start one, or name its UDM with --udm")?;

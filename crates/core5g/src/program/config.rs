@@ -11,6 +11,7 @@
 //! slices = ["1", "1-010203"]    # SST, or SST-SD
 //! pdu_sessions = 1              # replicas of SMF-PDU-Session
 //! subscribers = "subscribers.toml"
+//! oauth2 = true                 # NFs ask each other for access tokens of the NRF
 //!
 //! [dnn]
 //! internet = "10.45.0.0/16"     # addresses for its UEs
@@ -36,6 +37,7 @@ pub(super) struct Config {
     pub(super) slices: Vec<String>,
     pub(super) pdu_sessions: usize,
     pub(super) subscribers: Option<PathBuf>,
+    pub(super) oauth2: bool,
     pub(super) dnn: BTreeMap<String, String>,
 }
 
@@ -52,6 +54,7 @@ impl Default for Config {
             slices: vec!["1".into()],
             pdu_sessions: 1,
             subscribers: None,
+            oauth2: true,
             dnn: BTreeMap::from([("internet".to_owned(), "10.45.0.0/16".to_owned())]),
         }
     }

@@ -12,6 +12,7 @@ mod down;
 mod mend;
 mod plan;
 mod process;
+mod secrets;
 mod state;
 mod status;
 mod up;

@@ -1,6 +1,7 @@
 //! Which processes a core is made of, and what each is told.
 
 use super::config::Config;
+use super::secrets::Secrets;
 use std::path::Path;
 
 /// A process to start.
@@ -19,12 +20,20 @@ pub(super) struct Plan<'a> {
     pub(super) trace: bool,
     pub(super) folder: &'a Path,
     pub(super) subscribers: &'a Path,
+    /// What lets its NFs have tokens; `None`: they ask each other for none.
+    pub(super) secrets: Option<&'a Secrets>,
 }
 
 impl Plan<'_> {
     /// The registry, which comes first.
     pub(super) fn nrf(&self) -> Program {
-        self.program("nrf", &["nrf"], None, &[])
+        match self.secrets {
+            Some(secrets) => {
+                let key = secrets.token_key.display().to_string();
+                self.program("nrf", &["nrf"], None, &["--token-key", &key])
+            }
+            None => self.program("nrf", &["nrf"], None, &[]),
+        }
     }
 
     /// Everybody else, who finds the others there.
@@ -87,6 +96,14 @@ impl Plan<'_> {
         arguments.extend(function);
         arguments.extend(["--json", "--stay", "--threads", &threads]);
         arguments.extend(["--transport", &self.config.transport, "--flow", self.flow]);
+        let secret;
+        match self.secrets {
+            Some(secrets) => {
+                secret = secrets.client_secret.display().to_string();
+                arguments.extend(["--client-secret", &secret]);
+            }
+            None => arguments.extend(["--oauth2", "false"]),
+        }
         if let Some(nrf) = nrf {
             arguments.extend(["--nrf", nrf]);
         }

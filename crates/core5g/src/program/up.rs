@@ -4,6 +4,7 @@ use super::args::UpArgs;
 use super::config::Config;
 use super::plan::Plan;
 use super::process::{Starting, end_all};
+use super::secrets::Secrets;
 use super::state::{Core, Nf};
 use anyhow::{Context as _, bail};
 use corewire::mesh::config::Transport;
@@ -28,12 +29,17 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
     }
     fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
     let subscribers = subscribers(&config, &folder)?;
+    let secrets = match config.oauth2 {
+        true => Some(Secrets::of(&folder)?),
+        false => None,
+    };
     let plan = Plan {
         config: &config,
         flow: args.flow.name(),
         trace: args.trace,
         folder: &folder,
         subscribers: &subscribers,
+        secrets: secrets.as_ref(),
     };
     let core = Core {
         transport: config.transport.clone(),
@@ -69,6 +75,9 @@ fn settings(args: &UpArgs) -> anyhow::Result<Config> {
     set(&mut config.transport, &args.transport);
     set(&mut config.n2, &args.n2);
     set(&mut config.n2_listen, &args.n2_listen);
+    if let Some(oauth2) = args.oauth2 {
+        config.oauth2 = oauth2;
+    }
     if let Some(threads) = args.threads {
         config.threads = threads;
     }

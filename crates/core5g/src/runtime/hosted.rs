@@ -1,6 +1,9 @@
 //! What stands around an NF's service in its process: it may come later than its listener, and says
 //! how it is doing.
 
+use super::gate::Gate;
+use super::guard::Guard;
+use crate::sbi::Problem;
 use crate::trace::{self, Kind, Moment, Trace};
 use corewire::{
     Body, CallContext, CallKind, Code, Event, Headers, Inbound, Operation, Outbound, Request,
@@ -8,7 +11,7 @@ use corewire::{
 };
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Says how the process is doing: what `corewire core status` asks.
 pub(crate) const STATUS: Operation = Operation::from_static("corewire/v1/status");
@@ -64,13 +67,29 @@ impl Gauges {
     }
 }
 
-/// A service in its process.
+/// A service in its process. What comes before it is there waits: a caller who knows this address
+/// from before calls as soon as there is a listener.
 pub(super) struct Hosted<S> {
     nf: String,
     instance: String,
     gauges: Gauges,
     trace: Option<Arc<Trace>>,
-    service: OnceLock<S>,
+    inside: Gate<Inside<S>>,
+}
+
+struct Inside<S> {
+    service: S,
+    /// Who may call; `None`: everybody.
+    guard: Option<Arc<Guard>>,
+}
+
+impl<S> Inside<S> {
+    async fn admit(&self, request: &Request) -> Result<(), Response> {
+        match &self.guard {
+            Some(guard) => guard.admit(request).await.map_err(Problem::into_response),
+            None => Ok(()),
+        }
+    }
 }
 
 impl<S> Hosted<S> {
@@ -80,14 +99,13 @@ impl<S> Hosted<S> {
             instance: instance.to_owned(),
             gauges,
             trace,
-            service: OnceLock::new(),
+            inside: Gate::closed(),
         }
     }
 
     /// The service is there from now on.
-    pub(super) fn host(&self, service: S) {
-        // Called once; what came first would stay.
-        let _already = self.service.set(service);
+    pub(super) fn host(&self, service: S, guard: Option<Arc<Guard>>) {
+        self.inside.open(Inside { service, guard });
     }
 
     fn status(&self) -> Response {
@@ -124,15 +142,15 @@ async fn traced<S: Service>(
 fn not_yet() -> Response {
     Response::failed(Status::new(
         Code::Unavailable,
-        "it is still starting: ask again",
+        "it is still starting, and many wait for it: ask again",
     ))
 }
 
 impl<S: Service> Service for Hosted<S> {
     fn kind(&self, operation: &Operation) -> Option<CallKind> {
-        match self.service.get() {
+        match self.inside.now() {
             _ if *operation == STATUS => Some(CallKind::Unary),
-            Some(service) => service.kind(operation),
+            Some(inside) => inside.service.kind(operation),
             None => Some(CallKind::Unary),
         }
     }
@@ -141,18 +159,22 @@ impl<S: Service> Service for Hosted<S> {
         if request.operation == STATUS {
             return self.status();
         }
-        match self.service.get() {
-            Some(service) => match &self.trace {
-                None => service.call(context, request).await,
-                Some(trace) => traced(trace, service, context, request).await,
-            },
-            None => not_yet(),
+        let Some(inside) = self.inside.wait().await else {
+            return not_yet();
+        };
+        if let Err(refusal) = inside.admit(&request).await {
+            return refusal;
+        }
+        match &self.trace {
+            None => inside.service.call(context, request).await,
+            Some(trace) => traced(trace, &inside.service, context, request).await,
         }
     }
 
     async fn event(&self, context: &CallContext, event: Event) {
-        if let Some(service) = self.service.get() {
-            service.event(context, event).await;
+        // Events show no token: who is guarded takes none.
+        if let Some(inside) = self.inside.now().filter(|inside| inside.guard.is_none()) {
+            inside.service.event(context, event).await;
         }
     }
 
@@ -163,9 +185,15 @@ impl<S: Service> Service for Hosted<S> {
         inbound: Inbound,
         outbound: Outbound,
     ) -> Response {
-        match self.service.get() {
-            Some(service) => service.stream(context, request, inbound, outbound).await,
-            None => not_yet(),
+        let Some(inside) = self.inside.wait().await else {
+            return not_yet();
+        };
+        match inside.admit(&request).await {
+            Ok(()) => {
+                let service = &inside.service;
+                service.stream(context, request, inbound, outbound).await
+            }
+            Err(refusal) => refusal,
         }
     }
 }

@@ -14,6 +14,9 @@
 mod both;
 mod directory;
 mod discovery;
+mod gate;
+mod grants;
+mod guard;
 mod hosted;
 mod options;
 mod profile;
@@ -33,6 +36,8 @@ use anyhow::Context as _;
 use corewire::health::{Health, Serving};
 use corewire::{LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
 use directory::Directory;
+use grants::Grants;
+use guard::Guard;
 use hosted::Hosted;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::future::Future;
@@ -56,6 +61,8 @@ pub(crate) struct Runtime(Arc<Inner>);
 struct Inner {
     loops: Vec<LoopHandle>,
     directory: Directory,
+    grants: Grants,
+    profile: Profile,
     instance: String,
     api_root: String,
     flow: Flow,
@@ -112,10 +119,19 @@ impl Runtime {
     fn directory(&self) -> &Directory {
         &self.0.directory
     }
+
+    fn grants(&self) -> &Grants {
+        &self.0.grants
+    }
+
+    /// What this NF said of itself at its start.
+    fn profile(&self) -> &Profile {
+        &self.0.profile
+    }
 }
 
 /// Runs an NF until it is told to end. `make` builds its service when the loops run; requests that
-/// come before are answered "unavailable".
+/// come before wait.
 ///
 /// # Errors
 /// When an option is wrong, an address cannot be bound, or `make` fails.
@@ -167,8 +183,13 @@ fn run<S: Service>(
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
     let own = addresses.first().context("a server has an address")?;
     let loops: Vec<LoopHandle> = server.loops().cloned().collect();
+    // Who asks for tokens, and who gives them: the same NRF. Without one nobody gives any.
+    let authority = options.nrf.clone().filter(|_| options.oauth2);
+    let secret = options.secret()?;
     let runtime = Runtime(Arc::new(Inner {
         directory: Directory::new(options, profile.consumed(), &loops)?,
+        grants: Grants::new(authority.clone(), profile.nf_type(), secret),
+        profile: profile.clone(),
         loops,
         instance,
         api_root: format!("http://{own}"),
@@ -176,12 +197,21 @@ fn run<S: Service>(
         gauges,
         trace: trace.clone(),
     }));
-    hosted.host(make(&runtime)?);
+    let guard = authority.map(|nrf| Guard::new(&runtime, &nrf, profile.clone()));
+    let service = make(&runtime)?;
+    if let Some(guard) = &guard {
+        guard.start();
+        let task = runtime.clone();
+        runtime.spawn(0, async move { task.grants().keep(&task.sbi(0)).await });
+    }
+    hosted.host(service, guard);
     profile.complete(runtime.instance(), own);
     let registered = match &options.nrf {
         Some(nrf) => {
+            // First: the NRF gives tokens to who is registered.
+            let registered = registration::start(&runtime, nrf, profile.clone());
             discovery::start(&runtime, nrf, &profile);
-            Some(registration::start(&runtime, nrf, profile))
+            Some(registered)
         }
         None => None,
     };

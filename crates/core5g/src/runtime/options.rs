@@ -1,9 +1,13 @@
 //! The options that every NF of the core has.
 
-use clap::{Args, ValueEnum};
+use anyhow::{Context as _, bail};
+use clap::{ArgAction, Args, ValueEnum};
 use corewire::mesh::config::Transport;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+/// A shorter secret could be guessed.
+const LEAST_SECRET: usize = 16;
 
 /// What every NF can be told.
 #[derive(Clone, Debug, Args)]
@@ -32,12 +36,43 @@ pub(crate) struct NfOptions {
     /// Write begin and end of every call and of every message on N2 to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Ask callers for access tokens of the NRF, and show them to others (TS 33.501, 13.4.1). Without
+    /// --nrf nobody gives any
+    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "true|false")]
+    pub(crate) oauth2: bool,
+    /// A file with the secret that lets network functions register at the NRF and have tokens; the
+    /// NRF's own: what they must show [default: whoever reaches the NRF may]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_secret: Option<PathBuf>,
     /// Print JSON events for a program, and end with standard input
     #[arg(long)]
     pub(crate) json: bool,
     /// With --json: go on when standard input ends
     #[arg(long, requires = "json")]
     pub(crate) stay: bool,
+}
+
+impl NfOptions {
+    /// The secret of `--client-secret`.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or holds none.
+    pub(crate) fn secret(&self) -> anyhow::Result<Option<String>> {
+        let Some(path) = &self.client_secret else {
+            return Ok(None);
+        };
+        let place = || format!("--client-secret {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(place)?;
+        let secret = text.trim();
+        let is_token = secret.bytes().all(|octet| octet.is_ascii_alphanumeric());
+        if secret.len() < LEAST_SECRET || !is_token {
+            bail!(
+                "{}: {LEAST_SECRET} or more letters and digits are needed",
+                place()
+            );
+        }
+        Ok(Some(secret.to_owned()))
+    }
 }
 
 /// Which operations drive the procedures.

@@ -1,5 +1,6 @@
 //! What an NF says of itself at the NRF (TS 29.510, 6.1.6.2.2).
 
+use crate::token::service_of;
 use serde_json::{Map, Value, json};
 
 /// What an NF offers and needs.
@@ -8,6 +9,7 @@ pub(crate) struct Profile {
     nf_type: &'static str,
     services: Vec<(&'static str, &'static str)>,
     consumes: Vec<&'static str>,
+    under: Vec<(&'static str, &'static str)>,
     document: Map<String, Value>,
 }
 
@@ -18,6 +20,7 @@ impl Profile {
             nf_type,
             services: Vec::new(),
             consumes: Vec::new(),
+            under: Vec::new(),
             document: Map::new(),
         }
     }
@@ -34,6 +37,13 @@ impl Profile {
         self
     }
 
+    /// It offers, or calls, `service` under the paths of another, `name`: a gateway passes on what it
+    /// is asked as it is.
+    pub(crate) fn under(mut self, name: &'static str, service: &'static str) -> Self {
+        self.under.push((name, service));
+        self
+    }
+
     /// One more field of the document, for example `amfInfo`.
     pub(crate) fn field(mut self, name: &str, value: Value) -> Self {
         self.document.insert(name.to_owned(), value);
@@ -46,6 +56,25 @@ impl Profile {
 
     pub(super) fn consumed(&self) -> &[&'static str] {
         &self.consumes
+    }
+
+    /// The service that a request to this path asks for; `None` when it is not offered here.
+    pub(super) fn offered_at(&self, path: &str) -> Option<&'static str> {
+        let name = service_of(path);
+        let offered = self.services.iter().map(|(offered, _)| *offered);
+        let own = { offered }.find(|offered| *offered == name);
+        own.or_else(|| self.passed_on(name))
+    }
+
+    /// The service that a request of this NF to this path asks for.
+    pub(super) fn asked_at<'a>(&self, path: &'a str) -> &'a str {
+        let name = service_of(path);
+        self.passed_on(name).unwrap_or(name)
+    }
+
+    fn passed_on(&self, name: &str) -> Option<&'static str> {
+        let found = self.under.iter().find(|(under, _)| *under == name);
+        found.map(|(_, service)| *service)
     }
 
     /// Fills in what is known only when the process listens.
@@ -98,7 +127,7 @@ impl Profile {
 
 /// The type of NF that offers a service, by the service's name (TS 29.510, 6.1.6.3.11).
 pub(super) fn type_of(service: &str) -> &'static str {
-    const TYPES: [(&str, &str); 9] = [
+    const TYPES: [(&str, &str); 10] = [
         ("namf-", "AMF"),
         ("nsmf-", "SMF"),
         ("nausf-", "AUSF"),
@@ -108,6 +137,7 @@ pub(super) fn type_of(service: &str) -> &'static str {
         ("nupf-", "UPF"),
         ("corewire-pdu-session", "SMF"),
         ("corewire-upf", "UPF"),
+        ("corewire-subscribers", "UDM"),
     ];
     let named = TYPES.iter().find(|(prefix, _)| service.starts_with(prefix));
     named.map_or("CUSTOM", |(_, nf_type)| nf_type)

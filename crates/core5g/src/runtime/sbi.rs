@@ -6,7 +6,7 @@
 use super::{Flow, Runtime};
 use crate::trace::{self, Kind, Moment};
 use corewire::{
-    Body, Bytes, CallError, Caller, Code, ErrorKind, Headers, Operation, Request, Response,
+    Body, Bytes, CallError, Caller, Client, Code, ErrorKind, Headers, Operation, Request, Response,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,12 +70,20 @@ impl Sbi {
             )));
         };
         let mut message = request.into_message()?;
+        let grants = self.runtime.grants();
+        let mut shown = grants.show(self, service, &mut message).await;
         let hop = self.begin(&mut message)?;
         let give_up = Instant::now() + RESTART;
         let answered = loop {
             match channel.call(message.clone()).await {
                 Err(error) if nobody_took_it(&error) && Instant::now() < give_up => {
                     self.runtime.sleep(AGAIN).await;
+                }
+                answered if shown && is_unauthorized(&answered) => {
+                    grants.refused(service, &mut message);
+                    grants.show(self, service, &mut message).await;
+                    // Once: who refuses a new one refuses us.
+                    shown = false;
                 }
                 answered => break answered,
             }
@@ -96,6 +104,46 @@ impl Sbi {
         root: &str,
         request: SbiRequest,
     ) -> Result<SbiAnswer, SbiFailure> {
+        let client = self.client_of(root)?;
+        let mut message = request.into_message()?;
+        let grants = self.runtime.grants();
+        let operation = message.operation.clone();
+        let service = self.runtime.profile().asked_at(operation.as_str());
+        let shown = grants.show(self, service, &mut message).await;
+        let hop = self.begin(&mut message)?;
+        let answered = if shown {
+            match client.call(message.clone()).await {
+                answered if is_unauthorized(&answered) => {
+                    grants.refused(service, &mut message);
+                    grants.show(self, service, &mut message).await;
+                    client.call(message).await
+                }
+                answered => answered,
+            }
+        } else {
+            client.call(message).await
+        };
+        self.end(hop, &operation);
+        SbiAnswer::of(answered)
+    }
+
+    /// Calls the NRF, which asks nobody for a token: it gives them.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// # Cancel safety
+    /// As [`call`](Self::call).
+    pub(super) async fn at_nrf(
+        &self,
+        nrf: &str,
+        request: SbiRequest,
+    ) -> Result<SbiAnswer, SbiFailure> {
+        let client = self.client_of(nrf)?;
+        SbiAnswer::of(client.call(request.into_message()?).await)
+    }
+
+    fn client_of(&self, root: &str) -> Result<Client, SbiFailure> {
         let authority = root
             .split_once("://")
             .map_or(root, |(_, rest)| rest)
@@ -105,14 +153,7 @@ impl Sbi {
         let Some(client) = self.runtime.directory().direct(authority, self.loop_index) else {
             return Err(SbiFailure::local(format!("{root:?} is no address")));
         };
-        let mut message = request.into_message()?;
-        let hop = self.begin(&mut message)?;
-        let operation = hop.as_ref().map(|_| message.operation.clone());
-        let answered = client.call(message).await;
-        if let Some(operation) = operation {
-            self.end(hop, &operation);
-        }
-        SbiAnswer::of(answered)
+        Ok(client)
     }
 
     /// Numbers a call, where hops are written down.
@@ -132,6 +173,28 @@ impl Sbi {
             trace.ended(Kind::Call, number, began, operation.as_str());
         }
     }
+
+    /// This NF's instance id.
+    pub(super) fn instance(&self) -> &str {
+        self.runtime.instance()
+    }
+
+    pub(super) async fn sleep(&self, duration: Duration) {
+        self.runtime.sleep(duration).await;
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.runtime.loops()[self.loop_index].has_ended()
+    }
+}
+
+/// Whether it was refused because of its token, before anything was done.
+fn is_unauthorized(answered: &Result<Response, CallError>) -> bool {
+    let response = match answered {
+        Ok(response) => Some(response),
+        Err(error) => error.response(),
+    };
+    response.is_some_and(|response| response.status.code() == Code::Unauthenticated)
 }
 
 /// Whether a call may be made again at once, because no peer had anything of it.

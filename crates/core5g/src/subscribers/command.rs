@@ -101,12 +101,14 @@ struct RemoveArgs {
 }
 
 impl SubscriberArgs {
-    /// Does it, and says what was done. `default` finds the UDM where none is named.
+    /// Does it, and says what was done. `default` finds the UDM where none is named, `authorization`
+    /// is what it is shown.
     ///
     /// # Errors
     /// What the UDM says, or that it is not there.
     pub fn run(
         &self,
+        authorization: Option<&str>,
         default: impl FnOnce() -> anyhow::Result<String>,
     ) -> anyhow::Result<ExitCode> {
         let at = match &self.what {
@@ -115,6 +117,7 @@ impl SubscriberArgs {
             What::Remove(args) => &args.at,
         };
         let udm = &at.udm.clone().map_or_else(default, Ok)?;
+        let ask = |method, path: &str, body| ask(udm, (method, path), authorization, body);
         match &self.what {
             What::Add(args) => {
                 let (sst, sd) = match args.slice.split_once('-') {
@@ -128,11 +131,11 @@ impl SubscriberArgs {
                 });
                 let entry: Entry = serde_json::from_value(document)?;
                 entry.check().map_err(anyhow::Error::msg)?;
-                ask(udm, None, ADDED, serde_json::to_vec(&entry)?)?;
+                ask(None, ADDED, serde_json::to_vec(&entry)?)?;
                 println!("added {} ({})", args.supi, args.count);
             }
             What::List(_) => {
-                let body = ask(udm, Some("GET"), ADDED, Vec::new())?;
+                let body = ask(Some("GET"), ADDED, Vec::new())?;
                 let all: Vec<AddedSubscriber> = serde_json::from_slice(&body)?;
                 println!("{:<24} {:>10}  slices", "first SUPI", "count");
                 for one in all {
@@ -142,7 +145,7 @@ impl SubscriberArgs {
             }
             What::Remove(args) => {
                 let path = format!("{ADDED}/{}", args.supi);
-                ask(udm, Some("DELETE"), &path, Vec::new())?;
+                ask(Some("DELETE"), &path, Vec::new())?;
                 println!("removed {}", args.supi);
             }
         }
@@ -150,7 +153,12 @@ impl SubscriberArgs {
     }
 }
 
-fn ask(udm: &str, method: Option<&str>, path: &str, body: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+fn ask(
+    udm: &str,
+    (method, path): (Option<&str>, &str),
+    authorization: Option<&str>,
+    body: Vec<u8>,
+) -> anyhow::Result<Vec<u8>> {
     let endpoint: Endpoint = format!("rest://{udm}")
         .parse()
         .with_context(|| format!("--udm {udm}: HOST:PORT is needed"))?;
@@ -159,6 +167,9 @@ fn ask(udm: &str, method: Option<&str>, path: &str, body: Vec<u8>) -> anyhow::Re
     headers.append("content-type", "application/json")?;
     if let Some(method) = method {
         headers.append("corewire-method", method)?;
+    }
+    if let Some(authorization) = authorization {
+        headers.append("authorization", authorization)?;
     }
     let request = Request::new(Operation::parse(path.trim_start_matches('/'))?)
         .with_headers(headers)

@@ -37,7 +37,8 @@ impl UdmArgs {
         let profile = Profile::new("UDM")
             .service("nudm-ueau", "v1")
             .service("nudm-uecm", "v1")
-            .service("nudm-sdm", "v2");
+            .service("nudm-sdm", "v2")
+            .under("corewire-subscribers", "corewire-subscribers");
         let (subscribers, folder) = (self.subscribers, self.store);
         runtime::serve(&self.nf, profile, |runtime| {
             let file = match &subscribers {

@@ -1,0 +1,201 @@
+//! The consumer's side of access tokens (TS 29.510, 5.4.2.2): one for each service, asked for before
+//! the first call, renewed long before it ends.
+//!
+//! The header is made once a token. While the NRF is away, what was granted is shown until it ends.
+
+use super::profile::type_of;
+use super::{Sbi, SbiFailure, SbiRequest};
+use corewire::{Headers, Request};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+const TOKENS: &str = "/oauth2/token";
+const AUTHORIZATION: &str = "authorization";
+/// Between two looks at what is to be renewed.
+const TICK: Duration = Duration::from_millis(250);
+/// How long a call waits for the NRF. It is near, and calls have timeouts of their own.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// How long it is not asked again for what it refused: calls go without, and are refused with a reason.
+const REFUSED: Duration = Duration::from_millis(200);
+/// Services that tokens are held for.
+const MAX_HELD: usize = 256;
+
+/// The tokens of an NF.
+pub(super) struct Grants {
+    nrf: Option<String>,
+    nf_type: &'static str,
+    secret: Option<String>,
+    held: RwLock<HashMap<String, Held>>,
+}
+
+#[derive(Clone)]
+enum Held {
+    Token(Arc<Token>),
+    /// There was none; not asked again before.
+    Refused(Instant),
+}
+
+/// A token as it is shown.
+struct Token {
+    /// `Bearer ...`
+    header: Box<str>,
+    renew: Instant,
+    until: Instant,
+}
+
+impl Grants {
+    /// Tokens of this NRF; `None`: calls go without.
+    pub(super) fn new(nrf: Option<String>, nf_type: &'static str, secret: Option<String>) -> Self {
+        Self {
+            nrf,
+            nf_type,
+            secret,
+            held: RwLock::default(),
+        }
+    }
+
+    /// What shows the NRF that this NF may register; none where everybody may.
+    pub(super) fn credential(&self) -> Option<String> {
+        self.secret
+            .as_ref()
+            .map(|secret| format!("Bearer {secret}"))
+    }
+
+    /// Puts the token for `service` into a request; says whether there is one.
+    ///
+    /// # Cancel safety
+    /// The request is as it was.
+    pub(super) async fn show(&self, sbi: &Sbi, service: &str, request: &mut Request) -> bool {
+        if self.nrf.is_none() || matches!(type_of(service), "CUSTOM" | "NRF") {
+            return false;
+        }
+        let now = Instant::now();
+        let token = match self.held(service) {
+            Some(Held::Token(token)) if now < token.until => Some(token),
+            Some(Held::Refused(until)) if now < until => None,
+            _ => self.ask(sbi, service).await,
+        };
+        let Some(token) = token else {
+            return false;
+        };
+        // Letters, digits and three other characters: a header's value.
+        request
+            .headers
+            .append(AUTHORIZATION, &*token.header)
+            .is_ok()
+    }
+
+    /// Forgets the token that a request has shown: it was not taken.
+    pub(super) fn refused(&self, service: &str, request: &mut Request) {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Held::Token(token)) = held.get(service)
+            && shown(&request.headers) == Some(&*token.header)
+        {
+            held.remove(service);
+        }
+        request.headers.remove(AUTHORIZATION);
+    }
+
+    /// Renews what is more than half over, until the process ends.
+    pub(super) async fn keep(&self, sbi: &Sbi) {
+        while !sbi.has_ended() {
+            sbi.sleep(TICK).await;
+            let now = Instant::now();
+            let due: Vec<String> = {
+                let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+                let due = held.iter().filter(|(_, held)| match held {
+                    Held::Token(token) => token.renew <= now,
+                    Held::Refused(_) => false,
+                });
+                due.map(|(service, _)| service.clone()).collect()
+            };
+            for service in due {
+                self.ask(sbi, &service).await;
+            }
+        }
+    }
+
+    /// Asks for a token before the first call, unless there is one.
+    pub(super) async fn prepare(&self, sbi: &Sbi, service: &str) {
+        let has_one = matches!(self.held(service), Some(Held::Token(_)));
+        if self.nrf.is_some() && !has_one {
+            self.ask(sbi, service).await;
+        }
+    }
+
+    fn held(&self, service: &str) -> Option<Held> {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        held.get(service).cloned()
+    }
+
+    async fn ask(&self, sbi: &Sbi, service: &str) -> Option<Arc<Token>> {
+        let nrf = self.nrf.as_deref()?;
+        let mut form = format!(
+            "grant_type=client_credentials&nfInstanceId={}&nfType={}&targetNfType={}&scope={service}",
+            sbi.instance(),
+            self.nf_type,
+            type_of(service),
+        );
+        if let Some(secret) = &self.secret {
+            form.push_str("&client_secret=");
+            form.push_str(secret);
+        }
+        let request = SbiRequest::post(TOKENS)
+            .octets("application/x-www-form-urlencoded", form)
+            .within(TIMEOUT);
+        let asked = Instant::now();
+        let granted = match sbi.at_nrf(nrf, request).await {
+            Ok(answer) => answer.json::<Granted>(),
+            Err(failure) => Err(failure),
+        };
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        match granted {
+            Ok(granted) => {
+                let lifetime = Duration::from_secs(granted.expires_in.into());
+                let token = Arc::new(Token {
+                    header: format!("Bearer {}", granted.access_token).into(),
+                    renew: asked + lifetime / 2,
+                    until: asked + lifetime,
+                });
+                if held.len() < MAX_HELD || held.contains_key(service) {
+                    held.insert(service.to_owned(), Held::Token(Arc::clone(&token)));
+                }
+                Some(token)
+            }
+            Err(failure) => {
+                // One that is still good stays.
+                if !matches!(held.get(service), Some(Held::Token(_))) {
+                    tell(service, &failure);
+                    let until = Instant::now() + REFUSED;
+                    held.insert(service.to_owned(), Held::Refused(until));
+                }
+                match held.get(service) {
+                    Some(Held::Token(token)) if Instant::now() < token.until => {
+                        Some(Arc::clone(token))
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    expires_in: u32,
+}
+
+fn shown(headers: &Headers) -> Option<&str> {
+    headers.get_str(AUTHORIZATION)
+}
+
+/// Says what the NRF refused; that it is away is said by others.
+fn tell(service: &str, failure: &SbiFailure) {
+    if failure.status().is_some() {
+        let answer = String::from_utf8_lossy(failure.answer());
+        eprintln!("no access token for {service}: {failure}: {answer:.200}");
+    }
+}
