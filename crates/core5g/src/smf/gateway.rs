@@ -2,12 +2,22 @@
 
 use super::reference::SmContextRef;
 use super::{REPLICA_SERVICE, SERVICE, SM_CONTEXTS};
-use crate::runtime::{NfOptions, Profile, Runtime, Sbi, SbiAnswer, SbiFailure, SbiRequest, serve};
+use crate::runtime::{
+    Gauge, NfOptions, Profile, Runtime, Sbi, SbiAnswer, SbiFailure, SbiRequest, serve,
+};
 use crate::sbi::{Exchange, Problem, Reply, Router};
 use clap::Args;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Releases that may wait for a replica.
+const MAX_LATER: u64 = 10_000;
+/// How long they wait.
+const AWAY: Duration = Duration::from_secs(120);
+/// Between two tries.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// Options of the gateway.
 #[derive(Debug, Args)]
@@ -20,11 +30,13 @@ impl GatewayArgs {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("SMF")
             .service(SERVICE, "v1")
-            .consumes(REPLICA_SERVICE);
+            .consumes(REPLICA_SERVICE)
+            .under(SERVICE, REPLICA_SERVICE);
         serve(&self.nf, profile, |runtime| {
             let gateway = Arc::new(Gateway {
                 runtime: runtime.clone(),
                 turn: AtomicUsize::new(0),
+                later: runtime.gauge("releases-waiting"),
             });
             Ok(Router::new(gateway)
                 .post(SM_CONTEXTS, Gateway::create)
@@ -39,6 +51,8 @@ impl GatewayArgs {
 struct Gateway {
     runtime: Runtime,
     turn: AtomicUsize,
+    /// Releases that wait for a replica.
+    later: Gauge,
 }
 
 impl Gateway {
@@ -60,15 +74,46 @@ impl Gateway {
         let maker = format!("http://{}", reference.maker());
         match self.sbi().at(&maker, request.clone()).await {
             Err(failure) if failure.is_not_sent() => {
-                relay(self.sbi().call(REPLICA_SERVICE, request).await)
+                let answered = self.sbi().call(REPLICA_SERVICE, request.clone()).await;
+                match answered {
+                    Err(failure) if failure.is_not_sent() && path_is_release(&exchange) => {
+                        self.release_later(request)
+                    }
+                    answered => relay(answered),
+                }
             }
             answered => relay(answered),
         }
     }
 
+    /// Nobody is there to release a session, and the AMF, which forgets it now, will not ask again:
+    /// it is asked for until somebody does.
+    fn release_later(self: Arc<Self>, request: SbiRequest) -> Result<Reply, Problem> {
+        if self.later.value() >= MAX_LATER {
+            return Err(Problem::new(503, "TARGET_NF_NOT_REACHABLE"));
+        }
+        self.later.up();
+        let task = Arc::clone(&self);
+        self.runtime.spawn(0, async move {
+            let until = Instant::now() + AWAY;
+            while Instant::now() < until && !task.runtime.loops()[0].has_ended() {
+                match task.sbi().call(REPLICA_SERVICE, request.clone()).await {
+                    Err(failure) if failure.is_not_sent() => task.runtime.sleep(TRY_AGAIN).await,
+                    _ => break,
+                }
+            }
+            task.later.down();
+        });
+        Ok(Reply::no_content())
+    }
+
     fn sbi(&self) -> Sbi {
         self.runtime.sbi(self.turn.fetch_add(1, Ordering::Relaxed))
     }
+}
+
+fn path_is_release(exchange: &Exchange) -> bool {
+    exchange.param("operation") == "release"
 }
 
 fn copy(exchange: &Exchange, path: String) -> SbiRequest {

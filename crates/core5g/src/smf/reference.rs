@@ -18,6 +18,11 @@ impl SmContextRef {
         Self { maker, number }
     }
 
+    /// What the text of all references of its maker begins with.
+    pub(super) fn prefix(self) -> String {
+        self.to_string().split_inclusive('-').take(1).collect()
+    }
+
     /// The replica that made it.
     pub(super) const fn maker(self) -> SocketAddrV4 {
         self.maker

@@ -4,6 +4,7 @@ use super::tunnels::Tunnels;
 use super::user_plane::{Established, Modification, SERVICE};
 use crate::runtime::{Gauge, NfOptions, Profile, serve};
 use crate::sbi::{Exchange, Problem, Reply, Router};
+use anyhow::Context as _;
 use clap::Args;
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -27,11 +28,14 @@ impl UpfArgs {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("UPF").service(SERVICE, "v1");
         serve(&self.nf, profile, |runtime| {
+            let mut before = [0; 4];
+            getrandom::fill(&mut before).context("no number for tunnels could be drawn")?;
             let upf = Arc::new(Upf {
-                tunnels: Mutex::new(Tunnels::new(self.n3)),
+                tunnels: Mutex::new(Tunnels::new(self.n3, u32::from_le_bytes(before))),
                 sessions: runtime.gauge("sessions"),
             });
             Ok(Router::new(upf)
+                .get("/corewire-upf/v1/sessions", Upf::list)
                 .put("/corewire-upf/v1/sessions/{session}", Upf::establish)
                 .post("/corewire-upf/v1/sessions/{session}/modify", Upf::modify)
                 .delete("/corewire-upf/v1/sessions/{session}", Upf::release))
@@ -47,14 +51,26 @@ struct Upf {
 
 impl Upf {
     async fn establish(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let wanted = match exchange.body().is_empty() {
+            true => None,
+            false => Some(exchange.json::<Established>()?.uplink.into()),
+        };
         let mut tunnels = self.tunnels();
         let session = tunnels
-            .establish(exchange.param("session"))
+            .establish(exchange.param("session"), wanted.as_ref())
             .ok_or_else(|| Problem::new(503, "INSUFFICIENT_RESOURCES"))?;
         self.sessions.set(tunnels.len() as u64);
         Ok(Reply::ok(&Established {
             uplink: session.uplink.into(),
         }))
+    }
+
+    /// The names of sessions, for an SMF that looks what an earlier process has left.
+    async fn list(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let query = exchange.query()?;
+        let of = |name: &str| query.one(name).unwrap_or_default();
+        let tunnels = self.tunnels();
+        Ok(Reply::ok(&tunnels.names(of("prefix"), of("after"))))
     }
 
     async fn modify(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {

@@ -1,11 +1,15 @@
 //! The uplink tunnels of a UPF: which TEID belongs to which session.
 
 use crate::ngap::transfer::GtpTunnel;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
+use std::ops::Bound;
 
 /// Sessions that one UPF holds at most.
 pub(super) const MAX_SESSIONS: usize = 4_000_000;
+
+/// Names that one question for them gives.
+pub(super) const MAX_LISTED: usize = 10_000;
 
 /// One session's two ends of N3.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,39 +25,41 @@ pub(super) struct Session {
 pub(super) struct Tunnels {
     address: IpAddr,
     next: u32,
-    sessions: HashMap<String, Session>,
+    sessions: BTreeMap<String, Session>,
     used: HashSet<u32>,
 }
 
 impl Tunnels {
-    pub(super) fn new(address: IpAddr) -> Self {
+    /// Tunnels at this address, whose numbers begin behind `before`: another than that of an earlier
+    /// process, whose sessions may come back.
+    pub(super) fn new(address: IpAddr, before: u32) -> Self {
         Self {
             address,
-            next: 0,
-            sessions: HashMap::new(),
+            next: before,
+            sessions: BTreeMap::new(),
             used: HashSet::new(),
         }
     }
 
     /// The session of this name, with a tunnel of its own; the one it has when it is asked for again
-    /// (an SMF that lost the answer, or took the session over). `None` when there is no room.
-    pub(super) fn establish(&mut self, name: &str) -> Option<Session> {
+    /// (an SMF that lost the answer, or took the session over). `wanted` is the tunnel that an earlier
+    /// process has given it (TS 23.527, 4.3.2): the gNB sends there. `None` when there is no room, or
+    /// what is wanted is another's.
+    pub(super) fn establish(&mut self, name: &str, wanted: Option<&GtpTunnel>) -> Option<Session> {
         if let Some(session) = self.sessions.get(name) {
             return Some(session.clone());
         }
         if self.sessions.len() >= MAX_SESSIONS {
             return None;
         }
-        // There are more numbers than sessions: this ends. Zero is not a tunnel's.
-        loop {
-            self.next = self.next.wrapping_add(1).max(1);
-            if self.used.insert(self.next) {
-                break;
-            }
-        }
+        let teid = match wanted {
+            Some(wanted) if wanted.address != self.address => return None,
+            Some(wanted) => Some(wanted.teid).filter(|teid| self.used.insert(*teid))?,
+            None => self.unused(),
+        };
         let uplink = GtpTunnel {
             address: self.address,
-            teid: self.next,
+            teid,
         };
         let session = Session {
             uplink,
@@ -61,6 +67,28 @@ impl Tunnels {
         };
         self.sessions.insert(name.to_owned(), session.clone());
         Some(session)
+    }
+
+    fn unused(&mut self) -> u32 {
+        // There are more numbers than sessions: this ends. Zero is not a tunnel's.
+        loop {
+            self.next = self.next.wrapping_add(1).max(1);
+            if self.used.insert(self.next) {
+                return self.next;
+            }
+        }
+    }
+
+    /// Names that begin so, in order, behind `after`.
+    pub(super) fn names(&self, prefix: &str, after: &str) -> Vec<&str> {
+        let from = match after.is_empty() {
+            true => Bound::Included(prefix),
+            false => Bound::Excluded(after),
+        };
+        let names = self.sessions.range::<str, _>((from, Bound::Unbounded));
+        let of_prefix = names.map(|(name, _)| name.as_str());
+        let of_prefix = of_prefix.take_while(|name| name.starts_with(prefix));
+        of_prefix.take(MAX_LISTED).collect()
     }
 
     /// Says where downlink goes from now on; `false` when there is no such session.
@@ -92,11 +120,11 @@ mod tests {
 
     #[test]
     fn a_session_has_a_tunnel_of_its_own_until_it_ends() {
-        let mut tunnels = Tunnels::new([127, 0, 0, 1].into());
-        let one = tunnels.establish("a/1").expect("room");
-        let two = tunnels.establish("b/1").expect("room");
+        let mut tunnels = Tunnels::new([127, 0, 0, 1].into(), 0);
+        let one = tunnels.establish("a/1", None).expect("room");
+        let two = tunnels.establish("b/1", None).expect("room");
         assert_ne!(one.uplink.teid, two.uplink.teid);
-        assert_eq!(tunnels.establish("a/1").expect("the same"), one);
+        assert_eq!(tunnels.establish("a/1", None).expect("the same"), one);
         let downlink = GtpTunnel {
             address: [127, 0, 0, 2].into(),
             teid: 7,
@@ -106,5 +134,23 @@ mod tests {
         assert!(tunnels.release("a/1"));
         assert!(!tunnels.release("a/1"));
         assert_eq!(tunnels.len(), 1);
+    }
+
+    #[test]
+    fn a_session_of_an_earlier_process_has_its_tunnel_again_unless_it_is_another_s() {
+        let mut before = Tunnels::new([127, 0, 0, 1].into(), 0);
+        let one = before.establish("a/1", None).expect("room").uplink;
+        let mut tunnels = Tunnels::new([127, 0, 0, 1].into(), u32::MAX - 1);
+        let again = tunnels.establish("a/1", Some(&one)).expect("nobody has it");
+        assert_eq!(again.uplink, one);
+        assert_eq!(tunnels.establish("b/1", Some(&one)), None);
+        let others: Vec<u32> = ["c/1", "c/2", "c/3"]
+            .iter()
+            .map(|name| tunnels.establish(name, None).expect("room").uplink.teid)
+            .collect();
+        assert_eq!(others, [u32::MAX, 2, 3]);
+        assert_eq!(tunnels.names("c/", ""), ["c/1", "c/2", "c/3"]);
+        assert_eq!(tunnels.names("c/", "c/1"), ["c/2", "c/3"]);
+        assert_eq!(tunnels.names("x", ""), [""; 0]);
     }
 }

@@ -17,6 +17,11 @@ impl SessionKey {
     pub(crate) fn new(reference: &str) -> Self {
         Self(reference.to_owned())
     }
+
+    /// The reference.
+    pub(crate) fn reference(&self) -> &str {
+        &self.0
+    }
 }
 
 /// A tunnel's end as JSON.
@@ -62,12 +67,20 @@ pub(crate) trait UserPlane {
         session: &SessionKey,
     ) -> impl Future<Output = Result<GtpTunnel, SbiFailure>> + Send;
 
-    /// Says where downlink goes; nowhere while the UE is idle.
+    /// Says where downlink goes; nowhere while the UE is idle. A UPF that has lost the session is given
+    /// it again with the tunnel that the gNB sends to (TS 23.527, 4.3.2).
     fn redirect(
         &self,
         session: &SessionKey,
+        uplink: Option<GtpTunnel>,
         downlink: Option<GtpTunnel>,
     ) -> impl Future<Output = Result<(), SbiFailure>> + Send;
+
+    /// The sessions whose names begin so.
+    fn sessions(
+        &self,
+        prefix: &str,
+    ) -> impl Future<Output = Result<Vec<SessionKey>, SbiFailure>> + Send;
 
     /// Ends the session. One that is not there is ended.
     fn release(&self, session: &SessionKey) -> impl Future<Output = Result<(), SbiFailure>> + Send;
@@ -83,13 +96,37 @@ impl UserPlane for Sbi {
     async fn redirect(
         &self,
         session: &SessionKey,
+        uplink: Option<GtpTunnel>,
         downlink: Option<GtpTunnel>,
     ) -> Result<(), SbiFailure> {
         let modification = Modification {
             downlink: downlink.map(Tunnel::from),
         };
         let request = SbiRequest::post(format!("{}/modify", path(session))).json(&modification)?;
-        self.call(SERVICE, request).await.map(drop)
+        match (self.call(SERVICE, request.clone()).await, uplink) {
+            (Err(failure), Some(uplink)) if failure.status() == Some(404) => {
+                let had = Established {
+                    uplink: uplink.into(),
+                };
+                let again = SbiRequest::put(path(session)).json(&had)?;
+                self.call(SERVICE, again).await?;
+                self.call(SERVICE, request).await.map(drop)
+            }
+            (answered, _) => answered.map(drop),
+        }
+    }
+
+    async fn sessions(&self, prefix: &str) -> Result<Vec<SessionKey>, SbiFailure> {
+        let (mut all, mut after) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/corewire-upf/v1/sessions?prefix={prefix}&after={after}");
+            let page: Vec<String> = self.call(SERVICE, SbiRequest::get(path)).await?.json()?;
+            let Some(last) = page.last().filter(|last| **last != after) else {
+                return Ok(all);
+            };
+            after.clone_from(last);
+            all.extend(page.into_iter().map(SessionKey));
+        }
     }
 
     async fn release(&self, session: &SessionKey) -> Result<(), SbiFailure> {

@@ -72,7 +72,8 @@ impl PduSessions {
     ) -> Result<Reply, Problem> {
         let transfer = SetupResponseTransfer::decode(transfer)
             .map_err(|error| Problem::new(403, "N2_SM_ERROR").detail(error.to_string()))?;
-        sbi.redirect(&context.session_key(), Some(transfer.downlink))
+        let uplink = context.uplink.map(GtpTunnel::from);
+        sbi.redirect(&context.session_key(), uplink, Some(transfer.downlink))
             .await
             .map_err(unavailable)?;
         context.state = State::Active;
@@ -97,7 +98,8 @@ impl PduSessions {
         mut context: SmContext,
         sbi: &Sbi,
     ) -> Result<Reply, Problem> {
-        sbi.redirect(&context.session_key(), None)
+        let uplink = context.uplink.map(GtpTunnel::from);
+        sbi.redirect(&context.session_key(), uplink, None)
             .await
             .map_err(unavailable)?;
         context.state = State::Inactive;

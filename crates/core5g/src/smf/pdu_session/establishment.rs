@@ -75,14 +75,14 @@ impl PduSessions {
         if !self.pools().knows(&dnn) {
             return refuse(403, "DNN_NOT_SUPPORTED", SmCause::UNKNOWN_DNN);
         }
-        let Some(address) = self.pools().take(&dnn) else {
+        let reference = self.new_reference();
+        let Some(address) = self.pools().take(&dnn, reference) else {
             return refuse(
                 500,
                 "INSUFFICIENT_RESOURCES_SLICE_DNN",
                 SmCause::INSUFFICIENT_RESOURCES,
             );
         };
-        let reference = self.new_reference();
         let context = SmContext {
             reference: reference.to_string(),
             supi,
@@ -101,8 +101,12 @@ impl PduSessions {
             up_cnx_state: Some("ACTIVATING".to_owned()),
         };
         // The answer comes first: what follows goes to the AMF as a request of its own.
+        let before = self.contexts.begin(reference, context.clone());
         let task = Arc::clone(&self);
         self.runtime.spawn(turn, async move {
+            if let Some((before, its_context)) = before {
+                task.forget(before, &its_context, &sbi).await;
+            }
             task.establish(reference, context, asked, &sbi).await;
         });
         Ok(Reply::created(
@@ -113,7 +117,7 @@ impl PduSessions {
 
     /// The part behind the answer: user plane, store, UE and gNB.
     async fn establish(
-        &self,
+        self: &Arc<Self>,
         reference: SmContextRef,
         mut context: SmContext,
         asked: Establishment,
@@ -121,6 +125,13 @@ impl PduSessions {
     ) {
         match self.set_up(reference, &mut context, &asked, sbi).await {
             Ok(()) => register(sbi, self.runtime.instance(), &context).await,
+            Err(_) if self.contexts.has_ended(reference) => {
+                // The UE asked for its session once more, or let go of it: nothing is to be said to
+                // it, and what was made meanwhile is undone.
+                if let Err(failure) = sbi.release(&context.session_key()).await {
+                    eprintln!("smf: {reference}: the UPF keeps its tunnel: {failure}");
+                }
+            }
             Err(failure) => {
                 eprintln!("smf: {reference}: not established: {failure}");
                 let cause = SmCause::INSUFFICIENT_RESOURCES;

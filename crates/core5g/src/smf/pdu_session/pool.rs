@@ -1,6 +1,7 @@
 //! Addresses for UEs: one pool a DNN, of which each replica uses its own share.
 
-use std::collections::{BTreeMap, HashSet};
+use super::super::reference::SmContextRef;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
@@ -61,11 +62,14 @@ impl fmt::Display for Part {
     }
 }
 
-/// The addresses of this replica.
+/// The addresses of this replica. Each belongs to a session's context, and only that gives it back:
+/// twice is once, and what another has by then stays that one's.
 #[derive(Debug)]
 pub(super) struct Pools {
     part: Part,
     by_dnn: BTreeMap<String, Addresses>,
+    /// The data network and the place in its pool of who has an address.
+    of: HashMap<SmContextRef, (String, u32)>,
 }
 
 #[derive(Debug)]
@@ -87,17 +91,23 @@ impl Pools {
             .iter()
             .map(|pool| (pool.dnn.clone(), addresses(pool)))
             .collect();
-        Self { part, by_dnn }
+        Self {
+            part,
+            by_dnn,
+            of: HashMap::new(),
+        }
     }
 
     pub(super) fn knows(&self, dnn: &str) -> bool {
         self.by_dnn.contains_key(&dnn.to_ascii_lowercase())
     }
 
-    /// An address that nobody has; `None` when all are taken or there is no such DNN.
-    pub(super) fn take(&mut self, dnn: &str) -> Option<Ipv4Addr> {
+    /// An address that nobody has, for this session; `None` when all are taken or there is no such
+    /// DNN.
+    pub(super) fn take(&mut self, dnn: &str, session: SmContextRef) -> Option<Ipv4Addr> {
         let part = self.part;
-        let addresses = self.by_dnn.get_mut(&dnn.to_ascii_lowercase())?;
+        let name = dnn.to_ascii_lowercase();
+        let addresses = self.by_dnn.get_mut(&name)?;
         for _ in 0..addresses.pool.size.div_ceil(part.of) {
             let offset = addresses.next;
             let after = addresses.next.saturating_add(part.of);
@@ -109,24 +119,30 @@ impl Pools {
             // The network's own address, the router's and the broadcast are nobody's.
             let is_reserved = offset < 2 || offset + 1 >= addresses.pool.size;
             if !is_reserved && addresses.used.insert(offset) {
+                self.of.insert(session, (name, offset));
                 return Some(Ipv4Addr::from_bits(addresses.pool.first + offset));
             }
         }
         None
     }
 
-    /// Takes an address that a stored session has.
-    pub(super) fn keep(&mut self, dnn: &str, address: Ipv4Addr) {
-        if let Some((addresses, offset)) = self.find(dnn, address) {
-            addresses.used.insert(offset);
+    /// Takes the address that a stored session has; one of another replica's share is that one's.
+    pub(super) fn keep(&mut self, dnn: &str, address: Ipv4Addr, session: SmContextRef) {
+        if let Some((addresses, offset)) = self.find(dnn, address)
+            && addresses.used.insert(offset)
+        {
+            let name = addresses.pool.dnn.clone();
+            self.of.insert(session, (name, offset));
         }
     }
 
-    /// Gives an address back; one of another replica's share is that replica's to find.
-    pub(super) fn give_back(&mut self, dnn: &str, address: Ipv4Addr) {
-        if let Some((addresses, offset)) = self.find(dnn, address) {
-            addresses.used.remove(&offset);
-        }
+    /// Gives back what this session has; says whether it had something here.
+    pub(super) fn give_back(&mut self, session: SmContextRef) -> bool {
+        let Some((dnn, offset)) = self.of.remove(&session) else {
+            return false;
+        };
+        let addresses = self.by_dnn.get_mut(&dnn);
+        addresses.is_some_and(|addresses| addresses.used.remove(&offset))
     }
 
     fn find(&mut self, dnn: &str, address: Ipv4Addr) -> Option<(&mut Addresses, u32)> {
@@ -142,6 +158,10 @@ impl Pools {
 mod tests {
     use super::*;
 
+    fn session(number: u64) -> SmContextRef {
+        SmContextRef::new("127.0.0.1:7000".parse().expect("an address"), number)
+    }
+
     fn pools(part: &str, pool: &str) -> Pools {
         Pools::new(
             part.parse().expect("a part"),
@@ -152,13 +172,20 @@ mod tests {
     #[test]
     fn each_address_is_one_ue_s_and_comes_back_late() {
         let mut pools = pools("0/1", "internet=10.45.0.7/29");
-        let taken: Vec<_> = std::iter::from_fn(|| pools.take("Internet")).collect();
+        let mut numbers = 0..;
+        let taken: Vec<_> = std::iter::from_fn(|| {
+            let number = numbers.next().expect("endless");
+            pools.take("Internet", session(number))
+        })
+        .collect();
         let expected: Vec<Ipv4Addr> = (2..7).map(|last| Ipv4Addr::new(10, 45, 0, last)).collect();
         assert_eq!(taken, expected);
-        pools.give_back("internet", taken[3]);
-        assert_eq!(pools.take("internet"), Some(taken[3]));
-        assert_eq!(pools.take("internet"), None);
-        assert_eq!(pools.take("ims"), None);
+        assert!(pools.give_back(session(3)));
+        assert_eq!(pools.take("internet", session(10)), Some(taken[3]));
+        // The former has nothing to give back any more: it is another's now.
+        assert!(!pools.give_back(session(3)));
+        assert_eq!(pools.take("internet", session(11)), None);
+        assert_eq!(pools.take("ims", session(11)), None);
     }
 
     #[test]
@@ -166,7 +193,7 @@ mod tests {
         let mut all = HashSet::new();
         for part in ["0/3", "1/3", "2/3"] {
             let mut pools = pools(part, "internet=10.45.0.0/24");
-            while let Some(address) = pools.take("internet") {
+            while let Some(address) = pools.take("internet", session(all.len() as u64)) {
                 assert!(all.insert(address), "{address} twice");
             }
         }
@@ -176,9 +203,11 @@ mod tests {
     #[test]
     fn what_stored_sessions_have_is_not_given_away() {
         let mut pools = pools("0/1", "internet=10.45.0.0/29");
-        pools.keep("internet", Ipv4Addr::new(10, 45, 0, 2));
-        pools.keep("internet", Ipv4Addr::new(10, 46, 0, 2));
-        assert_eq!(pools.take("internet"), Some(Ipv4Addr::new(10, 45, 0, 3)));
+        pools.keep("internet", Ipv4Addr::new(10, 45, 0, 2), session(1));
+        pools.keep("internet", Ipv4Addr::new(10, 46, 0, 2), session(2));
+        let third = Some(Ipv4Addr::new(10, 45, 0, 3));
+        assert_eq!(pools.take("internet", session(3)), third);
+        assert!(pools.give_back(session(1)) && !pools.give_back(session(2)));
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! `corewire nf smf pdu-session`: the process, and what its procedures share.
 
 use super::super::reference::SmContextRef;
-use super::super::{REPLICA_SERVICE, SM_CONTEXTS};
+use super::super::{REPLICA_SERVICE, SERVICE, SM_CONTEXTS};
 use super::context::SmContext;
 use super::pool::{DnnPool, Part, Pools};
 use super::store::{self, Contexts};
-use crate::runtime::{Gauge, NfOptions, Profile, Runtime, Sbi, SbiFailure, serve};
+use crate::runtime::{Gauge, NfOptions, Profile, Runtime, Sbi, SbiFailure, SbiRequest, serve};
 use crate::sbi::{Exchange, Problem, Reply, Router};
+use crate::upf::UserPlane as _;
 use anyhow::Context as _;
 use clap::Args;
+use std::collections::HashSet;
 use std::net::SocketAddrV4;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,6 +23,11 @@ const RECOVERY_PATIENCE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Between two questions to a store that does not answer.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How long what could not be said to a peer is tried again.
+const AWAY: Duration = Duration::from_secs(120);
+/// Between two tries.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// Options of a replica.
 #[derive(Debug, Args)]
@@ -39,6 +46,7 @@ impl PduSessionArgs {
     pub(in crate::smf) fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("SMF")
             .service(REPLICA_SERVICE, "v1")
+            .under(SERVICE, REPLICA_SERVICE)
             .consumes("namf-comm")
             .consumes("nudm-sdm")
             .consumes("nudm-uecm")
@@ -95,21 +103,41 @@ impl PduSessions {
         })
     }
 
-    /// Reads what is stored, so that no address is given away twice.
+    /// Reads what is stored, so that no address is given away twice, and lets the UPF forget what an
+    /// earlier process of this address has begun and not stored.
     async fn recover(&self) {
-        loop {
-            match store::stored(&self.runtime.sbi(0)).await {
-                Ok(contexts) => {
-                    let mut pools = self.pools();
-                    for context in &contexts {
-                        pools.keep(&context.dnn, context.address);
-                    }
-                    drop(pools);
-                    self.recovered.store(true, Ordering::Release);
-                    return;
-                }
+        let sbi = self.runtime.sbi(0);
+        // Before anything new is begun here: what is there is of an earlier process.
+        let at_upf = sbi.sessions(&self.new_reference().prefix()).await;
+        let stored = loop {
+            match store::stored(&sbi).await {
+                Ok(contexts) => break contexts,
                 Err(_) if self.runtime.loops()[0].has_ended() => return,
                 Err(_) => self.runtime.sleep(ASK_AGAIN).await,
+            }
+        };
+        self.keep(&stored);
+        self.recovered.store(true, Ordering::Release);
+        let stored: HashSet<&str> = stored
+            .iter()
+            .map(|context| context.reference.as_str())
+            .collect();
+        let left = at_upf.unwrap_or_default().into_iter();
+        for key in left.filter(|key| !stored.contains(key.reference())) {
+            if let Err(failure) = sbi.release(&key).await {
+                eprintln!("smf: the UPF keeps a tunnel of nobody: {failure}");
+            }
+        }
+    }
+
+    /// Keeps the addresses of stored sessions.
+    fn keep(&self, stored: &[SmContext]) {
+        let mut pools = self.pools();
+        for context in stored {
+            if let Ok(session) = context.reference.parse()
+                && !self.contexts.has_ended(session)
+            {
+                pools.keep(&context.dnn, context.address, session);
             }
         }
     }
@@ -140,23 +168,82 @@ impl PduSessions {
             .find(reference, sbi)
             .await
             .map_err(unavailable)?;
-        let context = found.ok_or_else(gone)?;
+        let Some(context) = found else {
+            // Ended by a replica that took it over; its address may be one of this one's.
+            self.pools().give_back(reference);
+            return Err(gone());
+        };
         self.count();
         Ok((reference, context))
     }
 
-    /// Forgets a session: here, in the store, at the UPF and at the UDM.
-    pub(super) async fn forget(&self, reference: SmContextRef, context: &SmContext, sbi: &Sbi) {
-        use crate::upf::UserPlane as _;
+    /// Ends a session: here, in the store, at the UPF and at the UDM. Does nothing where that is done
+    /// or in progress.
+    pub(super) async fn forget(
+        self: &Arc<Self>,
+        reference: SmContextRef,
+        context: &SmContext,
+        sbi: &Sbi,
+    ) {
+        if !self.contexts.end(reference) {
+            return;
+        }
+        self.count();
         if let Err(failure) = sbi.release(&context.session_key()).await {
             eprintln!("smf: {reference}: the UPF keeps its tunnel: {failure}");
+            let key = context.session_key();
+            self.until_done(sbi, move |sbi| {
+                let key = key.clone();
+                async move { sbi.release(&key).await }
+            });
         }
-        if let Err(failure) = self.contexts.remove(reference, sbi).await {
+        if let Err(failure) = self.contexts.remove_stored(reference, sbi).await {
             eprintln!("smf: {reference}: stays in the store: {failure}");
+            let task = Arc::clone(self);
+            self.until_done(sbi, move |sbi| {
+                let task = Arc::clone(&task);
+                async move { task.contexts.remove_stored(reference, &sbi).await }
+            });
         }
-        self.pools().give_back(&context.dnn, context.address);
-        self.count();
+        let was_ours = self.pools().give_back(reference);
         super::establishment::deregister(sbi, context).await;
+        if !was_ours && reference.maker() != self.maker {
+            self.tell_maker(reference, sbi);
+        }
+    }
+
+    /// The address is one of the replica's that made the session: it learns, when it is there, that
+    /// the session is gone.
+    fn tell_maker(&self, reference: SmContextRef, sbi: &Sbi) {
+        let root = format!("http://{}", reference.maker());
+        self.until_done(sbi, move |sbi| {
+            let request = SbiRequest::post(format!("{SM_CONTEXTS}/{reference}/release"));
+            let root = root.clone();
+            async move {
+                match sbi.at(&root, request).await {
+                    // 404: it knows already.
+                    Err(failure) if failure.status().is_none() => Err(failure),
+                    _ => Ok(()),
+                }
+            }
+        });
+    }
+
+    /// Does again what was not done, until it is, or for as long as a peer may be away.
+    fn until_done<F>(&self, sbi: &Sbi, again: impl Fn(Sbi) -> F + Send + 'static)
+    where
+        F: Future<Output = Result<(), SbiFailure>> + Send + 'static,
+    {
+        let (sbi, runtime) = (sbi.clone(), self.runtime.clone());
+        self.runtime.spawn(self.turn(), async move {
+            let until = Instant::now() + AWAY;
+            while Instant::now() < until && !runtime.loops()[0].has_ended() {
+                runtime.sleep(TRY_AGAIN).await;
+                if again(sbi.clone()).await.is_ok() {
+                    return;
+                }
+            }
+        });
     }
 
     pub(super) fn new_reference(&self) -> SmContextRef {

@@ -19,7 +19,7 @@ pub(super) struct SessionSubscription {
 }
 
 /// What an operator gives when the subscription says nothing.
-const DEFAULT: SessionSubscription = SessionSubscription {
+pub(super) const DEFAULT: SessionSubscription = SessionSubscription {
     five_qi: 9,
     priority: 8,
     uplink: 1_000_000_000,
