@@ -9,5 +9,5 @@ mod file;
 
 pub use command::SubscriberArgs;
 pub(crate) use command::{ADDED, AddedSubscriber};
-pub(crate) use entry::{Entries, Entry, Slice};
+pub(crate) use entry::{Entries, Entry, Material, Slice};
 pub use file::SubscriberFile;

@@ -7,6 +7,7 @@ use crate::sbi::model::udm::{
     ResynchronizationInfo,
 };
 use crate::sbi::{Exchange, Problem, Reply, Router};
+use crate::subscribers::Material;
 use std::sync::Arc;
 
 impl Udm {
@@ -51,7 +52,7 @@ impl Udm {
         // Checked when it was provisioned.
         let material = material.map_err(Problem::failure)?;
         if let Some(info) = &asked.resynchronization_info {
-            self.resynchronise(&supi, &material.subscriber, info)?;
+            self.resynchronise(&supi, &material, info)?;
         }
         let sqn = self.store.next_sqn(&supi, material.sqn).ok_or_else(|| {
             Problem::new(503, "NF_CONGESTION").detail("the log of the store does not keep up")
@@ -77,7 +78,7 @@ impl Udm {
     fn resynchronise(
         &self,
         supi: &Supi,
-        subscriber: &crate::aka::Subscriber,
+        material: &Material,
         info: &ResynchronizationInfo,
     ) -> Result<(), Problem> {
         let wrong = |member: &str| {
@@ -86,10 +87,13 @@ impl Udm {
         };
         let rand: Rand = info.rand.parse().map_err(|_| wrong("rand"))?;
         let auts: Auts = info.auts.parse().map_err(|_| wrong("auts"))?;
-        let at = subscriber.resynchronise(&rand, &auts).map_err(|_| {
-            Problem::new(403, "AUTHENTICATION_REJECTED").detail("the AUTS is not this USIM's")
-        })?;
-        self.store.resynchronise(supi, at);
+        let at = material
+            .subscriber
+            .resynchronise(&rand, &auts)
+            .map_err(|_| {
+                Problem::new(403, "AUTHENTICATION_REJECTED").detail("the AUTS is not this USIM's")
+            })?;
+        self.store.resynchronise(supi, material.sqn, at);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Subscribers: provisioned ranges, and the state of those who came.
 
-use super::sequence::{MARK, Sequence, seq_of};
+use super::sequence::{STARTS, Sequence};
 use crate::aka::{Sqn, Supi};
 use crate::journal::{Contents, Journal};
 use crate::sbi::Problem;
@@ -28,8 +28,8 @@ const ADDED: &str = "added/";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct UeState {
-    /// How far its sequence numbers are ahead of the counter.
-    pub(super) difference: u64,
+    /// Its sequence numbers.
+    pub(super) sequence: Sequence,
     /// Which AMF serves it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) amf: Option<Amf3GppAccessRegistration>,
@@ -54,7 +54,8 @@ pub(super) struct Store {
     provisioned: Entries,
     added: Arc<RwLock<Entries>>,
     states: Arc<States>,
-    sequence: Sequence,
+    /// How often the store was opened, this time included.
+    starts: u64,
     journal: Option<Journal>,
 }
 
@@ -66,20 +67,28 @@ impl Store {
     pub(super) fn open(file: SubscriberFile, folder: Option<&Path>) -> std::io::Result<Self> {
         let states: Arc<States> = Arc::new((0..SHARDS).map(|_| Mutex::default()).collect());
         let added: Arc<RwLock<Entries>> = Arc::default();
-        let mut mark = 0;
-        let asked = Arc::new(AtomicU64::new(0));
+        let mut starts = 0;
+        let counted = Arc::new(AtomicU64::new(0));
         let journal = match folder {
             None => None,
             Some(folder) => {
-                let contents =
-                    contents(Arc::clone(&states), Arc::clone(&added), Arc::clone(&asked));
+                let contents = contents(
+                    Arc::clone(&states),
+                    Arc::clone(&added),
+                    Arc::clone(&counted),
+                );
                 let apply = |name: &[u8], value: Option<&[u8]>| {
-                    recover(&states, &added, &mut mark, name, value);
+                    recover(&states, &added, &mut starts, name, value);
                 };
                 Some(Journal::open(folder, "udm", apply, contents)?.0)
             }
         };
-        let sequence = Sequence::begin(mark, asked, journal.as_ref())?;
+        starts += 1;
+        counted.store(starts, Ordering::SeqCst);
+        if let Some(journal) = &journal {
+            // Before any number is given.
+            journal.wait(journal.put(STARTS, starts.to_le_bytes().to_vec()))?;
+        }
         let mut provisioned = Entries::default();
         for entry in file.into_entries() {
             // The file was checked for their number.
@@ -89,7 +98,7 @@ impl Store {
             provisioned,
             added,
             states,
-            sequence,
+            starts,
             journal,
         })
     }
@@ -149,17 +158,35 @@ impl Store {
     /// A sequence number that was never used for this subscriber; `floor` is what it was provisioned
     /// with.
     pub(super) fn next_sqn(&self, supi: &Supi, floor: Sqn) -> Option<Sqn> {
-        let kept = self.read(supi, |state| state.map_or(0, |state| state.difference));
-        self.sequence
-            .next(kept.max(seq_of(floor)), self.journal.as_ref())
+        let mut states = shard(&self.states, supi);
+        let state = states.entry(*supi).or_default();
+        let committed = self.journal.as_ref().map_or(u64::MAX, Journal::committed);
+        let given = state.sequence.next(self.starts, floor, committed)?;
+        if given.reserves {
+            let change = self.write(supi, state);
+            state.sequence.written_by(change);
+        }
+        Some(given.sqn)
     }
 
-    /// Goes on beyond the number that a USIM is at.
-    pub(super) fn resynchronise(&self, supi: &Supi, at: Sqn) {
-        let difference = self.sequence.difference_beyond(at);
-        self.change(supi, |state| {
-            state.difference = state.difference.max(difference);
-        });
+    /// Goes on from the number that a USIM is at, where it would not take the next.
+    pub(super) fn resynchronise(&self, supi: &Supi, floor: Sqn, at: Sqn) {
+        let mut states = shard(&self.states, supi);
+        let state = states.entry(*supi).or_default();
+        if state.sequence.resynchronise(self.starts, floor, at) {
+            let change = self.write(supi, state);
+            state.sequence.written_by(change);
+        }
+    }
+
+    /// Writes a state behind; gives the change of the log.
+    fn write(&self, supi: &Supi, state: &UeState) -> u64 {
+        let Some(journal) = &self.journal else {
+            return 0;
+        };
+        // Texts, numbers and maps of texts: writing them to memory does not fail.
+        let octets = serde_json::to_vec(state).unwrap_or_default();
+        journal.put(format!("{STATE}{supi}"), octets)
     }
 
     /// Looks at the state of a UE.
@@ -172,11 +199,7 @@ impl Store {
         let mut states = shard(&self.states, supi);
         let state = states.entry(*supi).or_default();
         let result = change(state);
-        if let Some(journal) = &self.journal {
-            // Texts, numbers and maps of texts: writing them to memory does not fail.
-            let octets = serde_json::to_vec(state).unwrap_or_default();
-            journal.put(format!("{STATE}{supi}"), octets);
-        }
+        self.write(supi, state);
         result
     }
 }
@@ -190,9 +213,10 @@ fn shard<'a>(states: &'a States, supi: &Supi) -> MutexGuard<'a, HashMap<Supi, Ue
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-fn contents(states: Arc<States>, added: Arc<RwLock<Entries>>, mark: Arc<AtomicU64>) -> Contents {
+fn contents(states: Arc<States>, added: Arc<RwLock<Entries>>, starts: Arc<AtomicU64>) -> Contents {
     Box::new(move |tell| {
-        tell(MARK.as_bytes(), &mark.load(Ordering::SeqCst).to_le_bytes());
+        let starts = starts.load(Ordering::SeqCst);
+        tell(STARTS.as_bytes(), &starts.to_le_bytes());
         for (name, entry) in added.read().unwrap_or_else(PoisonError::into_inner).iter() {
             let octets = serde_json::to_vec(entry).unwrap_or_default();
             tell(format!("{ADDED}{name}").as_bytes(), &octets);
@@ -210,16 +234,16 @@ fn contents(states: Arc<States>, added: Arc<RwLock<Entries>>, mark: Arc<AtomicU6
 fn recover(
     states: &States,
     added: &RwLock<Entries>,
-    mark: &mut u64,
+    starts: &mut u64,
     name: &[u8],
     value: Option<&[u8]>,
 ) {
     let Ok(name) = std::str::from_utf8(name) else {
         return;
     };
-    if name == MARK {
+    if name == STARTS {
         if let Some(octets) = value.and_then(|value| value.try_into().ok()) {
-            *mark = u64::from_le_bytes(octets);
+            *starts = u64::from_le_bytes(octets);
         }
     } else if let Some(supi) = name.strip_prefix(ADDED) {
         let entry = value.and_then(|value| serde_json::from_slice::<Entry>(value).ok());

@@ -117,6 +117,29 @@ fn a_usim_that_is_ahead_is_caught_up_with() {
 }
 
 #[test]
+fn a_usim_that_is_far_behind_is_followed() {
+    let file = SubscriberFile::parse(&SubscriberFile::example()).unwrap();
+    let text = SubscriberFile::example().replace(
+        "slices =",
+        // SEQ is 3 * 2^28: no USIM that begins anew takes that.
+        "sqn = \"000600000000\"\nslices =",
+    );
+    let router = udm_of(&text, None);
+    let network: ServingNetwork = NETWORK.parse().unwrap();
+    let mut usim = Usim::new(file.nth(0).unwrap().1, SqnWindow::default());
+    let (rand, autn, _) = challenge(&vector(&router, ONE, json!({})));
+    let Err(UsimRefusal::Synch(auts)) = usim.answer(&rand, &autn, &network) else {
+        panic!("2^28 and more at once");
+    };
+    let info = json!({"resynchronizationInfo": {"rand": rand.to_hex(), "auts": auts.to_hex()}});
+    let said = vector(&router, ONE, info);
+    let (rand, autn, _) = challenge(&said);
+    assert!(usim.answer(&rand, &autn, &network).is_ok());
+    let (rand, autn, _) = challenge(&vector(&router, ONE, json!({})));
+    assert!(usim.answer(&rand, &autn, &network).is_ok(), "and so on");
+}
+
+#[test]
 fn sucis_are_deconcealed() {
     let router = udm();
     let file = SubscriberFile::parse(&SubscriberFile::example()).unwrap();
