@@ -7,6 +7,8 @@ mod sbi_headers;
 mod sbi_multipart;
 #[path = "../../../fuzz/src/sbi_patches.rs"]
 mod sbi_patches;
+#[path = "../../../fuzz/src/sbi_tokens.rs"]
+mod sbi_tokens;
 
 use std::fs;
 use std::path::Path;
@@ -46,4 +48,9 @@ fn sbi_multipart() {
 #[test]
 fn sbi_patches() {
     replay("sbi_patches", sbi_patches::run);
+}
+
+#[test]
+fn sbi_tokens() {
+    replay("sbi_tokens", sbi_tokens::run);
 }

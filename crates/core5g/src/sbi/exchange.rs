@@ -3,6 +3,7 @@
 use super::header;
 use super::media;
 use super::multipart::Multipart;
+use super::place::pointer_at;
 use super::problem::Problem;
 use super::query::Query;
 use bytes::Bytes;
@@ -116,20 +117,21 @@ pub(super) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> 
         let most = format!("JSON of more than {MAX_JSON} octets");
         return Err(Problem::new(413, "PAYLOAD_TOO_LARGE").detail(most));
     }
-    serde_json::from_slice(body).map_err(|error| unreadable(&error))
+    serde_json::from_slice(body).map_err(|error| unreadable(&error, body))
 }
 
-fn unreadable(error: &serde_json::Error) -> Problem {
+fn unreadable(error: &serde_json::Error, body: &[u8]) -> Problem {
     let sentence = error.to_string();
     if !error.is_data() {
         return Problem::new(400, "INVALID_MSG_FORMAT").detail(sentence);
     }
+    let place = pointer_at(body, error.line(), error.column());
     // serde names the member in this one case; it is what the caller has to add.
     let missing = sentence
         .strip_prefix("missing field `")
         .and_then(|rest| rest.split_once('`'));
     match missing {
-        Some((name, _)) => Problem::mandatory_missing(&format!("/{name}")),
-        None => Problem::new(400, "MANDATORY_IE_INCORRECT").detail(sentence),
+        Some((name, _)) => Problem::mandatory_missing(&format!("{place}/{name}")),
+        None => Problem::mandatory_incorrect(&place, sentence.clone()).detail(sentence),
     }
 }

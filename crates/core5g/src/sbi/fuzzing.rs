@@ -3,7 +3,9 @@
 use super::header;
 use super::multipart::Multipart;
 use super::patch;
+use super::place::pointer_at;
 use super::query::Query;
+use crate::token::KeySet;
 use bytes::Bytes;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -84,5 +86,27 @@ pub fn patches(data: &[u8]) {
     } else if let Ok(merge) = serde_json::from_str(change) {
         let mut changed = document;
         drop(patch::merge(&mut changed, merge));
+    }
+}
+
+/// Tokens: a set of keys and a token, one a line. Where JSON cannot be read, the place is told.
+///
+/// # Panics
+/// When a token that was spoilt is taken.
+pub fn tokens(data: &[u8]) {
+    let (keys, token) = match data.iter().position(|octet| *octet == b'\n') {
+        Some(at) => (&data[..at], &data[at + 1..]),
+        None => (data, &data[..0]),
+    };
+    if let Err(error) = serde_json::from_slice::<Vec<patch::PatchItem>>(keys) {
+        drop(pointer_at(keys, error.line(), error.column()));
+    }
+    let (Some(keys), Ok(token)) = (KeySet::read(keys), std::str::from_utf8(token)) else {
+        return;
+    };
+    if let Ok(claims) = keys.verify(token) {
+        assert_eq!(keys.verify(token), Ok(claims), "it is what it was");
+        let spoilt = token.replacen('.', "..", 1);
+        assert!(keys.verify(&spoilt).is_err(), "{spoilt}");
     }
 }

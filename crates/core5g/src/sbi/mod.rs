@@ -21,6 +21,7 @@ pub(crate) mod model;
 mod multipart;
 pub(crate) mod patch;
 pub(crate) mod percent;
+mod place;
 mod problem;
 mod query;
 mod reply;

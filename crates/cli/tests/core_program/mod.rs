@@ -1,0 +1,177 @@
+//! A core of processes for a test, and simulated UEs that come to it.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use serde_json::Value;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A core that ends with the test.
+pub(crate) struct Core {
+    folder: tempfile::TempDir,
+    n2: String,
+}
+
+/// UEs on their way.
+pub(crate) struct Attach(Option<Child>);
+
+impl Core {
+    pub(crate) fn up(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let n2 = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .expect("a port")
+            .to_string();
+        let core = Self { folder, n2 };
+        let mut all = vec!["up", "--json", "--n2-listen", &core.n2];
+        all.extend(options);
+        let output = core.core(&all);
+        assert!(output.status.success(), "{}", words(&output));
+        core
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    pub(crate) fn core(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_corewire"))
+            .arg("core")
+            .args(arguments)
+            .arg("--state")
+            .arg(self.state())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program starts")
+    }
+
+    /// UEs begin to come.
+    pub(crate) fn start_attach(&self, options: &[&str]) -> Attach {
+        let child = Command::new(env!("CARGO_BIN_EXE_corewire"))
+            .args(["ran", "attach", "--json", "--n2", "tcp", "--amf", &self.n2])
+            .arg("--subscribers")
+            .arg(self.state().join("subscribers.toml"))
+            .args(options)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        Attach(Some(child))
+    }
+
+    /// UEs come; what the program says at its end.
+    pub(crate) fn attach(&self, options: &[&str]) -> Value {
+        self.start_attach(options).result()
+    }
+
+    /// The n-th subscriber comes, with a session, and goes.
+    pub(crate) fn attach_one(&self, number: u64) -> Value {
+        let first = number.to_string();
+        self.attach(&[
+            "--ues",
+            "1",
+            "--first",
+            &first,
+            "--patience",
+            "3",
+            "--detach",
+        ])
+    }
+
+    /// What every NF says of itself.
+    pub(crate) fn status(&self, nf: &str) -> Value {
+        let output = self.core(&["status", "--json"]);
+        let status: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let nfs = status["nfs"].as_array().expect("a list");
+        let found = nfs.iter().find(|one| one["name"] == nf).expect("it is one");
+        found.clone()
+    }
+
+    /// What an NF counts; zero of one that does not answer.
+    pub(crate) fn number(&self, nf: &str, name: &str) -> u64 {
+        self.status(nf)["numbers"][name]
+            .as_u64()
+            .unwrap_or_default()
+    }
+
+    /// Where an NF listens.
+    pub(crate) fn address(&self, nf: &str) -> String {
+        let status = self.status(nf);
+        status["address"].as_str().expect("an address").to_owned()
+    }
+
+    /// Kills an NF as a fault would.
+    pub(crate) fn kill(&self, nf: &str) {
+        let pid = self.status(nf)["pid"].to_string();
+        let killed = Command::new("kill").args(["-9", &pid]).status();
+        assert!(killed.expect("kill runs").success());
+    }
+
+    /// Waits until this is so.
+    pub(crate) fn until(&self, patience: Duration, what: &str, is_so: impl Fn() -> bool) {
+        let give_up = Instant::now() + patience;
+        while !is_so() {
+            assert!(
+                Instant::now() < give_up,
+                "not in time: {what}\n{}",
+                self.logs()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What all NFs have written to their logs.
+    pub(crate) fn logs(&self) -> String {
+        let mut all = String::new();
+        for entry in std::fs::read_dir(self.state()).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|ending| ending == "log") {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                all.push_str(&format!("{}:\n{text}", path.display()));
+            }
+        }
+        all
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        let output = self.core(&["down"]);
+        if !std::thread::panicking() {
+            assert!(output.status.success(), "{}", words(&output));
+        }
+    }
+}
+
+impl Attach {
+    /// What the program says at its end.
+    pub(crate) fn result(mut self) -> Value {
+        let child = self.0.take().expect("it was started");
+        let output = child.wait_with_output().expect("it ends");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let last = text.lines().rfind(|line| line.contains("\"result\""));
+        let last = last.unwrap_or_else(|| panic!("no result: {text}"));
+        let mut result: Value = serde_json::from_str(last).expect("JSON");
+        // Times of each UE are not what these tests look at.
+        if let Some(members) = result.as_object_mut() {
+            members.retain(|name, _| !name.ends_with("_us"));
+        }
+        result
+    }
+}
+
+impl Drop for Attach {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ended = child.kill();
+            let _reaped = child.wait();
+        }
+    }
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
