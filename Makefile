@@ -129,9 +129,11 @@ model: ## Try every order of the steps of the lock-free pieces (loom)
 	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys -p corewire-transport --lib loom
 	$(SUMMARY)
 
-hostile: ## Spoil a million frames of conversations with the program (MUTATIONS=N)
+hostile: ## Spoil a million frames and requests (MUTATIONS=N), kill each part of a core under load
 	$(STEP) "hostile peers" env COREWIRE_MUTATIONS=$(MUTATIONS) \
-	    cargo test --release --locked -p corewire-cli --test hostile -- --nocapture
+	    cargo test --release --locked -p corewire-cli --test hostile --test hostile_sbi -- --nocapture
+	$(STEP) "any network function killed under 100 attaches a second" env COREWIRE_ATTACHES=100 \
+	    cargo test --release --locked -p corewire-cli --test core_kill -- --nocapture --test-threads 1
 	$(SUMMARY)
 
 fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)

@@ -174,11 +174,11 @@ impl Gnb {
             && at <= now
         {
             self.deadlines.pop();
-            let slot = &self.ues[index];
+            let slot = &mut self.ues[index];
             // The deadline of a step that is done by now means nothing.
             if slot.state == State::Active && slot.ue.deadline() == Some(at) {
-                let failure = slot.ue.failure("no answer in time");
-                self.settle(index, now, Err(failure));
+                let ended = slot.ue.time_is_up(now);
+                self.settle(index, now, ended);
             }
         }
     }

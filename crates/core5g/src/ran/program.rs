@@ -46,7 +46,7 @@ Examples:
   corewire ran attach --steps registration,session,idle,service,modification,release,detach
 
 Steps: registration (by SUCI), reregistration (by GUTI), periodic, session, modification, release,
-idle (AN release), service (service request), detach, switch-off.
+idle (AN release), service (service request), wait (--wait), detach, switch-off.
 The exit code is 1 when any UE failed.")]
     Attach(AttachArgs),
 }
@@ -111,6 +111,9 @@ struct AttachArgs {
     /// Write when steps began and ended, and every message on N2, to this file
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Seconds that the step wait is
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    wait: f64,
     /// Seconds to stay attached when all is done
     #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
     hold: f64,
@@ -220,6 +223,8 @@ impl AttachArgs {
             plmn: self.plmn,
             script,
             patience: Duration::from_secs_f64(self.patience),
+            wait: Duration::try_from_secs_f64(self.wait)
+                .with_context(|| format!("--wait {}", self.wait))?,
             snssai: self.slice,
             dnn: self.dnn.clone(),
             home_network_key: key.map(home_network_key).transpose()?,

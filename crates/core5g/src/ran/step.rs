@@ -22,6 +22,8 @@ pub(crate) enum Step {
     Idle,
     /// Service request.
     Service,
+    /// Nothing, for a while: what happens to the network meanwhile must not matter.
+    Wait,
     /// Deregistration.
     Detach,
     /// Deregistration that waits for no answer.
@@ -30,7 +32,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// All of them, in the order of the report.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Registration,
         Self::Reregistration,
         Self::Periodic,
@@ -39,6 +41,7 @@ impl Step {
         Self::Release,
         Self::Idle,
         Self::Service,
+        Self::Wait,
         Self::Detach,
         Self::SwitchOff,
     ];
@@ -54,6 +57,7 @@ impl Step {
             Self::Release => "release",
             Self::Idle => "idle",
             Self::Service => "service",
+            Self::Wait => "wait",
             Self::Detach => "detach",
             Self::SwitchOff => "switch-off",
         }

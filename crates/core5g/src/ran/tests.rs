@@ -430,6 +430,7 @@ fn attach_pausing(
         plmn: plmn(),
         script: script.to_vec(),
         patience: Duration::from_secs(5),
+        wait: Duration::from_millis(10),
         snssai: slice(),
         dnn: "internet".into(),
         home_network_key: None,

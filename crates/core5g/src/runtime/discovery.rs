@@ -7,13 +7,16 @@ use super::directory::Known;
 use super::profile::{Profile, type_of};
 use super::{Runtime, SbiRequest};
 use serde::Deserialize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two questions for a service that nobody offers yet.
 const AGAIN: Duration = Duration::from_millis(100);
 /// Between two questions for a service that is known: how long a new instance stays without calls.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long nobody is believed to be somewhere else: an NRF that was started again knows nobody until
+/// all have registered anew. As long as a lease, after which who is gone is gone.
+const MISSED: Duration = Duration::from_secs(15);
 /// Instances of one service that are taken in.
 const MAX_INSTANCES: usize = 4096;
 
@@ -32,27 +35,36 @@ async fn look(runtime: Runtime, nrf: String, requester: &'static str, service: S
         "/nnrf-disc/v1/nf-instances?target-nf-type={target}&requester-nf-type={requester}&service-names={service}"
     );
     let mut tag: Option<String> = None;
+    let mut last_found: Option<Instant> = None;
     while !runtime.loops()[0].has_ended() {
         let mut request = SbiRequest::get(path.clone()).within(TIMEOUT);
         if let Some(tag) = &tag {
             request = request.header("if-none-match", tag.clone());
         }
         let mut wait = LOOK_AGAIN;
-        match runtime.sbi(0).at(&nrf, request).await {
+        match runtime.sbi(0).at_nrf(&nrf, request).await {
             Ok(answer) => {
                 if let Ok(found) = answer.json::<SearchResult>() {
                     tag = answer.header("etag").map(str::to_owned);
                     let addresses = found.addresses(&service);
-                    if addresses.is_empty() {
+                    if !addresses.is_empty() {
+                        last_found = Some(Instant::now());
+                        runtime.directory().learn(&service, Known::At(addresses));
+                        runtime.grants().prepare(&runtime.sbi(0), &service).await;
+                    } else if last_found.is_some_and(|at| at.elapsed() < MISSED) {
+                        wait = AGAIN;
+                        // To be told of it again.
+                        tag = None;
+                    } else {
                         wait = AGAIN;
                         runtime.directory().learn(&service, Known::Nowhere);
-                    } else {
-                        runtime.directory().learn(&service, Known::At(addresses));
                     }
                 }
             }
             // 304: as before. Otherwise: what is known stays.
-            Err(failure) if failure.status() == Some(304) => {}
+            Err(failure) if failure.status() == Some(304) => {
+                last_found = last_found.map(|_| Instant::now());
+            }
             Err(_) => wait = AGAIN,
         }
         runtime.sleep(wait).await;

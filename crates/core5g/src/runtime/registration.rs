@@ -57,11 +57,12 @@ impl Registration {
         let registration = self.clone();
         self.runtime.spawn(0, async move {
             let request = SbiRequest::delete(registration.path()).within(patience);
+            let request = registration.credited(request);
             // The NRF will notice when the heartbeat is missing.
             let _unanswered = registration
                 .runtime
                 .sbi(0)
-                .at(&registration.nrf, request)
+                .at_nrf(&registration.nrf, request)
                 .await;
             registration.set(Stage::Gone);
         });
@@ -72,10 +73,10 @@ impl Registration {
         let mut wait = AGAIN;
         loop {
             let request = match SbiRequest::put(self.path()).json(&profile.document()) {
-                Ok(request) => request.within(TIMEOUT),
+                Ok(request) => self.credited(request.within(TIMEOUT)),
                 Err(_) => return,
             };
-            match self.runtime.sbi(0).at(&self.nrf, request).await {
+            match self.runtime.sbi(0).at_nrf(&self.nrf, request).await {
                 Ok(answer) => {
                     wait = AGAIN;
                     self.set(Stage::Registered);
@@ -85,7 +86,12 @@ impl Registration {
                         .map_or(HEART_BEAT, Duration::from_secs);
                     self.beat(every / 2).await;
                 }
-                Err(_) => {
+                Err(failure) => {
+                    if failure.status() == Some(401) {
+                        eprintln!(
+                            "the NRF does not register this instance: {failure} (--client-secret)"
+                        );
+                    }
                     self.runtime.sleep(wait).await;
                     wait = (wait * 2).min(LONGEST_WAIT);
                 }
@@ -100,18 +106,31 @@ impl Registration {
     async fn beat(&self, every: Duration) {
         let every = every.clamp(Duration::from_millis(500), Duration::from_secs(60));
         let patch = json!([{"op": "replace", "path": "/nfStatus", "value": "REGISTERED"}]);
+        let mut wait = every;
         loop {
-            self.runtime.sleep(every).await;
+            self.runtime.sleep(wait).await;
             if self.has_ended() {
                 return;
             }
             let request = SbiRequest::patch(self.path())
                 .octets("application/json-patch+json", patch.to_string())
                 .within(TIMEOUT);
-            let beaten = self.runtime.sbi(0).at(&self.nrf, request).await;
-            if beaten.is_err_and(|failure| failure.status() == Some(404)) {
-                return;
+            let request = self.credited(request);
+            match self.runtime.sbi(0).at_nrf(&self.nrf, request).await {
+                Ok(_) => wait = every,
+                Err(failure) if failure.status() == Some(404) => return,
+                // It may be another process when it is there again, which knows nobody: until all have
+                // registered anew it finds nobody for others.
+                Err(_) => wait = AGAIN,
             }
+        }
+    }
+
+    /// With what shows that this NF may register.
+    fn credited(&self, request: SbiRequest) -> SbiRequest {
+        match self.runtime.grants().credential() {
+            Some(credential) => request.header("authorization", credential),
+            None => request,
         }
     }
 

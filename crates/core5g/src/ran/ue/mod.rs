@@ -33,6 +33,8 @@ pub(crate) struct UeConfig {
     pub(crate) script: Vec<Step>,
     /// How long a step may take.
     pub(crate) patience: Duration,
+    /// How long the step `wait` is.
+    pub(crate) wait: Duration,
     /// The slice of their session.
     pub(crate) snssai: Snssai,
     /// The data network of their session.
@@ -160,8 +162,27 @@ impl Ue {
 
     /// When the step that is being done has taken too long.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.current
-            .map(|current| current.began + self.config.patience)
+        self.current.map(|current| {
+            current.began
+                + match current.step {
+                    Step::Wait => self.config.wait,
+                    _ => self.config.patience,
+                }
+        })
+    }
+
+    /// The step has taken as long as it may: what it waited for is there, if that was time.
+    ///
+    /// # Errors
+    /// It waited for something else.
+    pub(crate) fn time_is_up(&mut self, now: Instant) -> Result<(), Failure> {
+        match self.step() {
+            Some(Step::Wait) => {
+                self.satisfied(now);
+                Ok(())
+            }
+            _ => Err(self.failure("no answer in time")),
+        }
     }
 
     /// The step that comes next.
@@ -191,6 +212,7 @@ impl Ue {
             Step::Idle if self.connected => self.wants.push_back(Want::Release),
             // The network was faster.
             Step::Idle => self.satisfied(now),
+            Step::Wait => {}
             Step::Service => self.request_service(crate::nas::ServiceKind::Data)?,
             Step::Detach | Step::SwitchOff => self.deregister(step == Step::SwitchOff)?,
         }
@@ -233,6 +255,10 @@ impl Ue {
                 self.satisfied(now);
                 Ok(())
             }
+            // Idle from now on.
+            Some(Current {
+                step: Step::Wait, ..
+            }) => Ok(()),
             Some(Current {
                 satisfied: None, ..
             }) => Err(self.failure("the connection was released before the step was done")),

@@ -1,0 +1,203 @@
+//! Any one network function of the core is killed as a fault would, under load, and started again:
+//! UEs that are attached stay so, new ones come again within two seconds, nothing is left behind.
+//!
+//! The load is small, so that a debug build on a busy machine can carry it; `make hostile` asks for 100
+//! attaches a second of a release build (`COREWIRE_ATTACHES`).
+
+#![cfg(target_os = "linux")]
+
+mod core_program;
+
+use core_program::Core;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// New UEs a second while something is killed.
+fn attaches() -> u32 {
+    std::env::var("COREWIRE_ATTACHES").map_or(5, |text| text.parse().expect("a number"))
+}
+
+/// UEs that are attached when something is killed.
+fn attached() -> u64 {
+    u64::from(attaches()).clamp(10, 200)
+}
+
+/// How soon new UEs must come again; a debug build among other tests starts a process more slowly.
+fn soon() -> Duration {
+    match cfg!(debug_assertions) {
+        true => Duration::from_secs(6),
+        false => Duration::from_secs(2),
+    }
+}
+
+/// How long the UEs that are attached stay idle: longer than all that happens meanwhile.
+const IDLE: Duration = Duration::from_secs(12);
+
+/// Starts again what was killed, until the core ends.
+struct Mender(Child);
+
+impl Mender {
+    fn of(core: &Core) -> Self {
+        let child = Command::new(env!("CARGO_BIN_EXE_corewire"))
+            .args(["core", "mend", "--watch", "--state"])
+            .arg(core.state())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        Self(child)
+    }
+}
+
+impl Drop for Mender {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
+fn killed_under_load(nf: &str) {
+    let core = Core::up(&["--transport", "rest"]);
+    let _mender = Mender::of(&core);
+    let (population, rate) = (attached(), attaches());
+    let (population_text, idle) = (population.to_string(), IDLE.as_secs().to_string());
+    // They have nothing to say when it happens, and everything afterwards.
+    let began = Instant::now();
+    let staying = core.start_attach(&[
+        "--ues",
+        &population_text,
+        "--at-once",
+        &population_text,
+        "--steps",
+        "registration,session,idle,wait,service,periodic,idle,service,detach",
+        "--wait",
+        &idle,
+    ]);
+    core.until(Duration::from_secs(10), "all are attached", || {
+        core.number("upf", "sessions") == population && core.number("amf", "connected") == 0
+    });
+    // Others come all the while. Who is in the middle of a step when it happens may fail.
+    let coming = core.start_attach(&[
+        "--ues",
+        &(rate * 8).to_string(),
+        "--first",
+        "10000",
+        "--rate",
+        &rate.to_string(),
+        "--at-once",
+        "1000",
+        "--patience",
+        "5",
+        "--detach",
+    ]);
+    std::thread::sleep(Duration::from_secs(1));
+    core.kill(nf);
+    let killed = Instant::now();
+    // New ones, each another, until the first is through, and some more, who all must be.
+    let mut first = 20_000;
+    let again = loop {
+        first += 1;
+        let result = core.attach_one(first);
+        if result["failed"] == 0 && result["finished"] == 1 {
+            break killed.elapsed();
+        }
+        assert!(
+            killed.elapsed() < Duration::from_secs(10),
+            "{nf}: nobody comes any more: {result}\n{}",
+            core.logs()
+        );
+    };
+    for _ in 0..5 {
+        first += 1;
+        let result = core.attach_one(first);
+        assert_eq!(result["failed"], 0, "{nf}: {result}\n{}", core.logs());
+    }
+    assert!(began.elapsed() < IDLE, "the attached are still idle");
+    let coming = coming.result();
+    let staying = staying.result();
+    eprintln!(
+        "{nf}: new UEs come again after {again:?}; of {} on their way {} failed",
+        coming["ues"], coming["failed"]
+    );
+    assert_eq!(staying["failed"], 0, "{nf}: {staying}\n{}", core.logs());
+    assert_eq!(
+        staying["faults"].as_array().map(Vec::len),
+        Some(0),
+        "{staying}"
+    );
+    assert!(again < soon(), "{nf}: {again:?}\n{}", core.logs());
+    // Who failed in the middle comes anew and goes: nothing of anybody is left.
+    let ues = (rate * 8).to_string();
+    let rest = core.attach(&["--ues", &ues, "--first", "10000", "--detach"]);
+    assert_eq!(rest["failed"], 0, "{nf}: {rest}\n{}", core.logs());
+    if first > 20_001 {
+        let probes = (first - 20_000).to_string();
+        let rest = core.attach(&["--ues", &probes, "--first", "20001", "--detach"]);
+        assert_eq!(rest["failed"], 0, "{nf}: {rest}\n{}", core.logs());
+    }
+    core.until(Duration::from_secs(10), "no session is left", || {
+        core.number("smf-pdu-session-0", "sessions") == 0
+            && (nf == "upf" || core.number("upf", "sessions") == 0)
+    });
+}
+
+#[test]
+fn the_amf() {
+    killed_under_load("amf");
+}
+
+#[test]
+fn the_ausf() {
+    killed_under_load("ausf");
+}
+
+#[test]
+fn the_udm() {
+    killed_under_load("udm");
+}
+
+#[test]
+fn the_smf_gateway() {
+    killed_under_load("smf-gateway");
+}
+
+#[test]
+fn the_smf_replica() {
+    killed_under_load("smf-pdu-session-0");
+}
+
+#[test]
+fn the_nrf() {
+    killed_under_load("nrf");
+}
+
+#[test]
+fn the_udsf() {
+    killed_under_load("udsf");
+}
+
+#[test]
+fn the_upf() {
+    killed_under_load("upf");
+}
+
+/// Waits between attempts to connect grow while nobody is there: not beyond what UEs notice.
+#[test]
+fn sessions_come_again_at_once_after_a_replica_was_away_for_long() {
+    let core = Core::up(&[]);
+    core.kill("smf-pdu-session-0");
+    let killed = Instant::now();
+    let mut first = 30_000;
+    // Somebody asks all the while.
+    while killed.elapsed() < Duration::from_secs(9) {
+        first += 1;
+        assert_ne!(core.attach_one(first)["failed"], 0, "nobody is there");
+    }
+    let mended = core.core(&["mend"]);
+    assert!(mended.status.success(), "{mended:?}");
+    let there = Instant::now();
+    first += 1;
+    let result = core.attach_one(first);
+    assert_eq!(result["failed"], 0, "{result}\n{}", core.logs());
+    assert!(there.elapsed() < soon(), "{:?}", there.elapsed());
+}
