@@ -201,3 +201,22 @@ fn sessions_come_again_at_once_after_a_replica_was_away_for_long() {
     assert_eq!(result["failed"], 0, "{result}\n{}", core.logs());
     assert!(there.elapsed() < soon(), "{:?}", there.elapsed());
 }
+
+/// The AMF forgets a session when it has asked for its release, whoever is there to do it.
+#[test]
+fn what_is_let_go_of_while_no_replica_is_there_is_released_when_one_is() {
+    let core = Core::up(&[]);
+    let steps = "registration,session,wait,detach";
+    let leaving = core.start_attach(&["--ues", "5", "--steps", steps, "--wait", "3"]);
+    core.until(Duration::from_secs(10), "all have a session", || {
+        core.number("upf", "sessions") == 5
+    });
+    core.kill("smf-pdu-session-0");
+    let leaving = leaving.result();
+    assert_eq!(leaving["failed"], 0, "{leaving}\n{}", core.logs());
+    let mended = core.core(&["mend"]);
+    assert!(mended.status.success(), "{mended:?}");
+    core.until(Duration::from_secs(10), "no session is left", || {
+        core.number("upf", "sessions") == 0 && core.number("amf", "registered") == 0
+    });
+}
