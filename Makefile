@@ -26,7 +26,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model hostile fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model hostile sctp fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -134,6 +134,10 @@ hostile: ## Spoil a million frames and requests (MUTATIONS=N), kill each part of
 	    cargo test --release --locked -p corewire-cli --test hostile --test hostile_sbi -- --nocapture
 	$(STEP) "any network function killed under 100 attaches a second" env COREWIRE_ATTACHES=100 \
 	    cargo test --release --locked -p corewire-cli --test core_kill -- --nocapture --test-threads 1
+	$(SUMMARY)
+
+sctp: ## Try N2 over a kernel's SCTP, in user-mode Linux where this kernel has none
+	$(STEP) "kernel SCTP" scripts/kernel-sctp
 	$(SUMMARY)
 
 fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)

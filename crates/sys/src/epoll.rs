@@ -3,7 +3,7 @@
 use crate::calls::count;
 use crate::socket::{check, timespec};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// How many descriptors one wait reports at most; the rest come with the next.
@@ -93,6 +93,16 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_ADD, fd, token, edge)
     }
 
+    /// Adds a socket that is reported each time something comes, room appears or it ends, and not
+    /// again until then.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn add_edges(&self, fd: BorrowedFd<'_>, token: Token) -> io::Result<()> {
+        let edges = Interest::ReadWrite.bits() | libc::EPOLLET as u32;
+        self.control(libc::EPOLL_CTL_ADD, fd, token, edges)
+    }
+
     /// Changes what to be told of a descriptor.
     ///
     /// # Errors
@@ -172,6 +182,13 @@ impl Epoll {
     }
 }
 
+/// A set is readable itself when something in it is ready.
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 impl std::fmt::Debug for Epoll {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Epoll({:?})", self.fd)
@@ -182,7 +199,6 @@ impl std::fmt::Debug for Epoll {
 mod tests {
     use super::*;
     use crate::{TimerFd, WakeFd};
-    use std::os::fd::AsFd;
     use std::time::Instant;
 
     #[test]

@@ -1,4 +1,4 @@
-//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, nghttp2, usrsctp.
+//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, nghttp2, SCTP.
 //!
 //! Each module is a thin, safe face over one facility of the operating system or one C library and
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
@@ -10,6 +10,7 @@ mod listener;
 mod memory;
 pub mod nghttp2;
 mod options;
+pub mod sctp;
 mod socket;
 mod timer;
 pub mod usrsctp;

@@ -1,4 +1,5 @@
-//! N2's carriers through their public face: what every one must do, over TCP.
+//! N2's carriers through their public face: what every one must do, over TCP and, where the kernel has
+//! it (`make sctp` boots one that has), over SCTP.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -12,6 +13,20 @@ const NGAP: u32 = 60;
 
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(8)
+}
+
+/// Those that both ends of can be in one process.
+fn carriers() -> Vec<Carrier> {
+    match corewire_sys::sctp::KernelSctp::open() {
+        Ok(_) => vec![Carrier::Tcp, Carrier::Raw],
+        Err(_) => vec![Carrier::Tcp],
+    }
+}
+
+fn each(test: impl Fn(Driver)) {
+    for carrier in carriers() {
+        test(Driver::start(carrier).unwrap());
+    }
 }
 
 fn loopback() -> SocketAddr {
@@ -32,75 +47,79 @@ fn pair(driver: &Driver, acceptor: &mut Acceptor) -> (Association, Association) 
 
 #[test]
 fn messages_keep_their_stream_their_kind_and_their_order() {
-    let driver = Driver::start(Carrier::Tcp).unwrap();
-    let (mut near, mut far) = pair(&driver, &mut listening(&driver));
-    for number in 0..2000_u32 {
-        near.send(number as u16 % 7, NGAP, &number.to_be_bytes())
-            .unwrap();
-        if number % 100 == 0 {
-            far.send(0, NGAP, b"back").unwrap();
+    each(|driver| {
+        let (mut near, mut far) = pair(&driver, &mut listening(&driver));
+        for number in 0..2000_u32 {
+            near.send(number as u16 % 7, NGAP, &number.to_be_bytes())
+                .unwrap();
+            if number % 100 == 0 {
+                far.send(0, NGAP, b"back").unwrap();
+            }
         }
-    }
-    for number in 0..2000_u32 {
-        let message = far.receive_until(soon()).unwrap().unwrap();
-        assert_eq!((message.stream, message.ppid), (number as u16 % 7, NGAP));
-        assert_eq!(message.bytes[..], number.to_be_bytes());
-    }
-    for _ in 0..20 {
-        let message = near.receive_until(soon()).unwrap().unwrap();
-        assert_eq!(message.bytes[..], b"back"[..]);
-    }
+        for number in 0..2000_u32 {
+            let message = far.receive_until(soon()).unwrap().unwrap();
+            assert_eq!((message.stream, message.ppid), (number as u16 % 7, NGAP));
+            assert_eq!(message.bytes[..], number.to_be_bytes());
+        }
+        for _ in 0..20 {
+            let message = near.receive_until(soon()).unwrap().unwrap();
+            assert_eq!(message.bytes[..], b"back"[..]);
+        }
+    });
 }
 
 #[test]
 fn large_messages_arrive_whole_and_larger_ones_are_refused() {
-    let driver = Driver::start(Carrier::Tcp).unwrap();
-    let (near, mut far) = pair(&driver, &mut listening(&driver));
-    for size in [0, 1, 1500, 65_536, MAX_MESSAGE] {
-        let payload: Vec<u8> = (0..size).map(|at| at as u8).collect();
-        near.send(1, NGAP, &payload).unwrap();
-        let message = far.receive_until(soon()).unwrap().unwrap();
-        assert_eq!(message.bytes[..], payload);
-    }
-    let refused = near.send(1, NGAP, &vec![0; MAX_MESSAGE + 1]);
-    assert_eq!(refused, Err(SendError::TooLong));
+    each(|driver| {
+        let (near, mut far) = pair(&driver, &mut listening(&driver));
+        for size in [1, 1500, 65_536, MAX_MESSAGE] {
+            let payload: Vec<u8> = (0..size).map(|at| at as u8).collect();
+            near.send(1, NGAP, &payload).unwrap();
+            let message = far.receive_until(soon()).unwrap().unwrap();
+            assert_eq!(message.bytes[..], payload);
+        }
+        let refused = near.send(1, NGAP, &vec![0; MAX_MESSAGE + 1]);
+        assert_eq!(refused, Err(SendError::TooLong));
+    });
 }
 
 #[test]
 fn shutdown_delivers_what_was_sent_before() {
-    let driver = Driver::start(Carrier::Tcp).unwrap();
-    let (mut near, mut far) = pair(&driver, &mut listening(&driver));
-    near.send(0, NGAP, b"last").unwrap();
-    near.sender().shutdown();
-    assert_eq!(near.send(0, NGAP, b"later"), Err(SendError::Ended));
-    let message = far.receive_until(soon()).unwrap().unwrap();
-    assert_eq!(message.bytes[..], b"last"[..]);
-    assert_eq!(far.receive_until(soon()).unwrap(), Err(Ended::Shutdown));
-    assert_eq!(near.receive_until(soon()).unwrap(), Err(Ended::Shutdown));
+    each(|driver| {
+        let (mut near, mut far) = pair(&driver, &mut listening(&driver));
+        near.send(0, NGAP, b"last").unwrap();
+        near.sender().shutdown();
+        assert_eq!(near.send(0, NGAP, b"later"), Err(SendError::Ended));
+        let message = far.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(message.bytes[..], b"last"[..]);
+        assert_eq!(far.receive_until(soon()).unwrap(), Err(Ended::Shutdown));
+        assert_eq!(near.receive_until(soon()).unwrap(), Err(Ended::Shutdown));
+    });
 }
 
 #[test]
 fn a_peer_that_does_not_read_costs_bounded_memory_and_goes_on_when_it_reads() {
-    let driver = Driver::start(Carrier::Tcp).unwrap();
-    let (near, mut far) = pair(&driver, &mut listening(&driver));
-    let payload = vec![7; 64 * 1024];
-    let mut sent = 0;
-    while near.send(0, NGAP, &payload).is_ok() {
-        sent += 1;
-        assert!(sent * payload.len() < 16 * MAX_QUEUED_OCTETS, "never full");
-    }
-    assert_eq!(near.send(0, NGAP, &payload), Err(SendError::Full));
-    for _ in 0..sent {
+    each(|driver| {
+        let (near, mut far) = pair(&driver, &mut listening(&driver));
+        let payload = vec![7; 64 * 1024];
+        let mut sent = 0;
+        while near.send(0, NGAP, &payload).is_ok() {
+            sent += 1;
+            assert!(sent * payload.len() < 16 * MAX_QUEUED_OCTETS, "never full");
+        }
+        assert_eq!(near.send(0, NGAP, &payload), Err(SendError::Full));
+        for _ in 0..sent {
+            let message = far.receive_until(soon()).unwrap().unwrap();
+            assert_eq!(message.bytes.len(), payload.len());
+        }
+        let end = soon();
+        while near.send(0, NGAP, b"on it goes").is_err() {
+            assert!(Instant::now() < end);
+            std::thread::yield_now();
+        }
         let message = far.receive_until(soon()).unwrap().unwrap();
-        assert_eq!(message.bytes.len(), payload.len());
-    }
-    let end = soon();
-    while near.send(0, NGAP, b"on it goes").is_err() {
-        assert!(Instant::now() < end);
-        std::thread::yield_now();
-    }
-    let message = far.receive_until(soon()).unwrap().unwrap();
-    assert_eq!(message.bytes[..], b"on it goes"[..]);
+        assert_eq!(message.bytes[..], b"on it goes"[..]);
+    });
 }
 
 #[test]
@@ -121,41 +140,43 @@ fn a_stranger_is_cut_off() {
 
 #[test]
 fn a_thousand_associations_on_one_driver() {
-    let driver = Driver::start(Carrier::Tcp).unwrap();
-    let mut acceptor = listening(&driver);
-    let mut pairs: Vec<_> = (0..1000).map(|_| pair(&driver, &mut acceptor)).collect();
-    for (number, (near, _)) in pairs.iter().enumerate() {
-        near.send(0, NGAP, &number.to_be_bytes()).unwrap();
-    }
-    for (number, (_, far)) in pairs.iter_mut().enumerate() {
-        let message = far.receive_until(soon()).unwrap().unwrap();
-        assert_eq!(message.bytes[..], number.to_be_bytes());
-        far.send(1, NGAP, &message.bytes).unwrap();
-    }
-    for (number, (near, _)) in pairs.iter_mut().enumerate() {
-        let message = near.receive_until(soon()).unwrap().unwrap();
-        assert_eq!(message.bytes[..], number.to_be_bytes());
-    }
+    each(|driver| {
+        let mut acceptor = listening(&driver);
+        let mut pairs: Vec<_> = (0..1000).map(|_| pair(&driver, &mut acceptor)).collect();
+        for (number, (near, _)) in pairs.iter().enumerate() {
+            near.send(0, NGAP, &number.to_be_bytes()).unwrap();
+        }
+        for (number, (_, far)) in pairs.iter_mut().enumerate() {
+            let message = far.receive_until(soon()).unwrap().unwrap();
+            assert_eq!(message.bytes[..], number.to_be_bytes());
+            far.send(1, NGAP, &message.bytes).unwrap();
+        }
+        for (number, (near, _)) in pairs.iter_mut().enumerate() {
+            let message = near.receive_until(soon()).unwrap().unwrap();
+            assert_eq!(message.bytes[..], number.to_be_bytes());
+        }
+    });
 }
 
 #[test]
 fn futures_are_woken_on_an_event_loop() {
-    let driver = Driver::start(Carrier::Tcp).unwrap();
-    let mut acceptor = listening(&driver);
-    let mut near = driver
-        .connect(acceptor.address(), Duration::from_secs(5))
-        .unwrap();
-    let mut event_loop = corewire_transport::EventLoop::new().unwrap();
-    let answered = event_loop
-        .block_on(async {
-            let mut far = acceptor.accept().await.unwrap();
-            near.send(0, NGAP, b"ping").unwrap();
-            let message = far.receive().await.unwrap();
-            far.send(0, NGAP, &message.bytes).unwrap();
-            near.receive().await.unwrap()
-        })
-        .unwrap();
-    assert_eq!(answered.bytes[..], b"ping"[..]);
+    each(|driver| {
+        let mut acceptor = listening(&driver);
+        let mut near = driver
+            .connect(acceptor.address(), Duration::from_secs(5))
+            .unwrap();
+        let mut event_loop = corewire_transport::EventLoop::new().unwrap();
+        let answered = event_loop
+            .block_on(async {
+                let mut far = acceptor.accept().await.unwrap();
+                near.send(0, NGAP, b"ping").unwrap();
+                let message = far.receive().await.unwrap();
+                far.send(0, NGAP, &message.bytes).unwrap();
+                near.receive().await.unwrap()
+            })
+            .unwrap();
+        assert_eq!(answered.bytes[..], b"ping"[..]);
+    });
 }
 
 /// Not a test of its own: the process that [`a_killed_peer_is_noticed`] kills.
@@ -164,7 +185,11 @@ fn child_that_connects_and_waits() {
     let Ok(address) = std::env::var("COREWIRE_N2_CHILD") else {
         return;
     };
-    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let carrier = match std::env::var("COREWIRE_N2_CHILD_SCTP") {
+        Ok(_) => Carrier::Raw,
+        Err(_) => Carrier::Tcp,
+    };
+    let driver = Driver::start(carrier).unwrap();
     let mut association = driver
         .connect(address.parse().unwrap(), Duration::from_secs(5))
         .unwrap();
@@ -174,23 +199,33 @@ fn child_that_connects_and_waits() {
 
 #[test]
 fn a_killed_peer_is_noticed() {
-    let driver = Driver::start(Carrier::Tcp).unwrap();
-    let mut acceptor = listening(&driver);
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_connects_and_waits"])
-        .env("COREWIRE_N2_CHILD", acceptor.address().to_string())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut association = acceptor.accept_until(soon()).unwrap().unwrap();
-    let message = association.receive_until(soon()).unwrap().unwrap();
-    assert_eq!(message.bytes[..], b"here"[..]);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let ended = association.receive_until(soon()).unwrap();
-    assert!(matches!(ended, Err(Ended::Lost(_))), "{ended:?}");
-    let refused = association.send(0, NGAP, b"anybody?");
-    assert_eq!(refused, Err(SendError::Ended));
+    for carrier in carriers() {
+        let driver = Driver::start(carrier).unwrap();
+        let mut acceptor = listening(&driver);
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "child_that_connects_and_waits"])
+            .env("COREWIRE_N2_CHILD", acceptor.address().to_string())
+            .stdout(Stdio::null());
+        if carrier == Carrier::Raw {
+            command.env("COREWIRE_N2_CHILD_SCTP", "1");
+        }
+        let mut child = command.spawn().unwrap();
+        let mut association = acceptor.accept_until(soon()).unwrap().unwrap();
+        let message = association.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(message.bytes[..], b"here"[..]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ended = association.receive_until(soon()).unwrap();
+        // A kernel says goodbye for a process that it ends.
+        let lost = matches!(ended, Err(Ended::Lost(_)));
+        assert!(
+            lost || (carrier == Carrier::Raw && ended.is_err()),
+            "{ended:?}"
+        );
+        let refused = association.send(0, NGAP, b"anybody?");
+        assert_eq!(refused, Err(SendError::Ended));
+    }
 }
 
 /// Real SCTP has one library a process, so each end is one.

@@ -3,7 +3,7 @@
 //!
 //! | [`Carrier`] | what goes over the wire |
 //! |---|---|
-//! | [`Raw`](Carrier::Raw) | SCTP over IP, protocol 132, by libusrsctp: what any gNB speaks; needs CAP_NET_RAW |
+//! | [`Raw`](Carrier::Raw) | SCTP over IP, protocol 132, what any gNB speaks: the kernel's where it has it, else libusrsctp, which needs CAP_NET_RAW |
 //! | [`Udp`](Carrier::Udp) | SCTP in UDP (RFC 6951), by libusrsctp |
 //! | [`Tcp`](Carrier::Tcp) | our own records over TCP, for tests: no SCTP at all |
 //!
@@ -20,15 +20,17 @@
 
 mod association;
 mod framing;
+mod sockets;
+mod stack;
 mod tcp;
-mod usrsctp;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use corewire_sys::usrsctp::Packets;
+use corewire_sys::sctp::KernelSctp;
+use corewire_sys::usrsctp::{Packets, Usrsctp};
 
 pub use association::{
     Acceptor, Association, AssociationSender, Ended, MAX_QUEUED_MESSAGES, MAX_QUEUED_OCTETS,
@@ -77,15 +79,19 @@ impl Driver {
                 Arc::new(tcp::TcpDriver::start()?),
                 "records over TCP (for tests: no SCTP)".into(),
             ),
-            Carrier::Raw => (
-                Arc::new(usrsctp::UsrsctpDriver::start(Packets::Ip)?),
-                "SCTP over IP, by libusrsctp".into(),
-            ),
+            Carrier::Raw => match KernelSctp::open() {
+                Ok(kernel) => (
+                    Arc::new(sockets::SctpDriver::start(kernel)?),
+                    "SCTP over IP, by the kernel".into(),
+                ),
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => (
+                    Arc::new(usrsctp(Packets::Ip)?),
+                    "SCTP over IP, by libusrsctp".into(),
+                ),
+                Err(error) => return Err(error),
+            },
             Carrier::Udp { local, remote } => (
-                Arc::new(usrsctp::UsrsctpDriver::start(Packets::Udp {
-                    local,
-                    remote,
-                })?),
+                Arc::new(usrsctp(Packets::Udp { local, remote })?),
                 format!("SCTP in UDP, port {local}, peers' {remote}, by libusrsctp"),
             ),
         };
@@ -113,6 +119,19 @@ impl Driver {
     pub fn connect(&self, address: SocketAddr, timeout: Duration) -> io::Result<Association> {
         self.inner.connect(address, timeout)
     }
+}
+
+/// The driver over libusrsctp: a process has one, as it has one library.
+fn usrsctp(packets: Packets) -> io::Result<sockets::SctpDriver<&'static Usrsctp>> {
+    static DRIVER: Mutex<Option<sockets::SctpDriver<&'static Usrsctp>>> = Mutex::new(None);
+    let library = Usrsctp::start(packets)?;
+    let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(driver) = &*driver {
+        return Ok(driver.clone());
+    }
+    let started = sockets::SctpDriver::start(library)?;
+    *driver = Some(started.clone());
+    Ok(started)
 }
 
 impl std::fmt::Debug for Driver {

@@ -1,22 +1,23 @@
-//! SCTP by libusrsctp: one thread that serves all sockets when the library rings, senders that send.
+//! SCTP: one thread that serves all sockets of a stack when it rings, senders that send.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use corewire_sys::usrsctp::{Packets, SctpReceived, SctpSocket, Usrsctp};
+use corewire_sys::usrsctp::SctpReceived;
 use corewire_sys::{Epoll, Token, WakeFd};
 
 use super::association::{Line, MAX_QUEUED_OCTETS, Queue};
+use super::stack::{Sctp, Stack};
 use super::{Acceptor, Association, Drive, Ended, MAX_MESSAGE, Message, SendError};
 
-/// The token of the library's bell.
-const LIBRARY_BELL: Token = Token(0);
+/// The token of the stack's bell.
+const STACK_BELL: Token = Token(0);
 /// The token of the thread's own bell.
 const OWN_BELL: Token = Token(1);
 /// Octets received at a time; a longer message comes in pieces.
@@ -29,57 +30,49 @@ const LOOK: Duration = Duration::from_millis(1);
 /// hung is made up for.
 const ROUND: Duration = Duration::from_millis(500);
 
-/// The driver. The library lives as long as the process, and so does its thread.
-pub(super) struct UsrsctpDriver(Arc<Shared>);
+/// The driver. Its thread lives as long as the process, as libusrsctp does.
+pub(super) struct SctpDriver<S: Stack>(Arc<Shared<S>>);
 
-struct Shared {
-    library: &'static Usrsctp,
+struct Shared<S: Stack> {
+    stack: S,
     bell: WakeFd,
-    commands: Mutex<Vec<Command>>,
+    commands: Mutex<Vec<Command<S>>>,
     tokens: AtomicUsize,
 }
 
-enum Command {
-    Listen(usize, SctpSocket, Arc<Queue<Association>>),
-    Add(usize, Arc<Connection>, Arc<Queue<Message>>),
+enum Command<S: Stack> {
+    Listen(usize, S::Socket, Arc<Queue<Association>>),
+    Add(usize, Arc<Connection<S>>, Arc<Queue<Message>>),
     Look(usize),
     Forget(usize),
 }
 
-struct Connection {
+struct Connection<S: Stack> {
     token: usize,
-    peer: SocketAddrV4,
-    out: Mutex<Out>,
-    driver: Arc<Shared>,
+    peer: SocketAddr,
+    out: Mutex<Out<S::Socket>>,
+    driver: Arc<Shared<S>>,
 }
 
-struct Out {
+struct Out<T> {
     /// None when the association is over.
-    socket: Option<SctpSocket>,
+    socket: Option<T>,
     unsent: VecDeque<(u16, u32, Bytes)>,
     octets: usize,
     closing: bool,
     resumed: bool,
 }
 
-/// One a process, as the library is.
-static DRIVER: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
-
-impl UsrsctpDriver {
-    pub(super) fn start(packets: Packets) -> io::Result<Self> {
-        let library = Usrsctp::start(packets)?;
-        let mut driver = lock(&DRIVER);
-        if let Some(shared) = &*driver {
-            return Ok(Self(Arc::clone(shared)));
-        }
+impl<S: Stack> SctpDriver<S> {
+    pub(super) fn start(stack: S) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            library,
+            stack,
             bell: WakeFd::new()?,
             commands: Mutex::new(Vec::new()),
             tokens: AtomicUsize::new(1),
         });
         let epoll = Epoll::new()?;
-        epoll.add_bell(library.bell().as_fd(), LIBRARY_BELL)?;
+        epoll.add_bell(shared.stack.bell(), STACK_BELL)?;
         epoll.add_bell(shared.bell.as_fd(), OWN_BELL)?;
         let thread = Thread {
             epoll,
@@ -91,30 +84,34 @@ impl UsrsctpDriver {
         std::thread::Builder::new()
             .name("n2-sctp".into())
             .spawn(move || thread.run())?;
-        *driver = Some(Arc::clone(&shared));
         Ok(Self(shared))
     }
 }
 
-impl Drive for UsrsctpDriver {
+impl<S: Stack> Clone for SctpDriver<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S: Stack> Drive for SctpDriver<S> {
     fn listen(&self, address: SocketAddr) -> io::Result<Acceptor> {
-        let mut address = v4(address)?;
-        let socket = self.0.library.listen(address)?;
+        let socket = self.0.stack.listen(address)?;
+        let mut address = address;
         if let Some(port) = socket.local_port() {
             address.set_port(port);
         }
         let (token, queue) = (self.0.token(), Queue::new());
-        socket.ring(token)?;
+        self.0.stack.ring(&socket, token)?;
         self.0
             .command(Command::Listen(token, socket, Arc::clone(&queue)));
         let listening = Listening(token, Arc::clone(&self.0));
-        Ok(Acceptor::new(queue, address.into(), Box::new(listening)))
+        Ok(Acceptor::new(queue, address, Box::new(listening)))
     }
 
     fn connect(&self, address: SocketAddr, timeout: Duration) -> io::Result<Association> {
-        let address = v4(address)?;
         let deadline = Instant::now() + timeout;
-        let socket = self.0.library.connect(address)?;
+        let socket = self.0.stack.connect(address)?;
         loop {
             let ready = socket.readiness();
             if ready.failed {
@@ -138,36 +135,26 @@ impl Drive for UsrsctpDriver {
     }
 }
 
-fn v4(address: SocketAddr) -> io::Result<SocketAddrV4> {
-    match address {
-        SocketAddr::V4(address) => Ok(address),
-        SocketAddr::V6(_) => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "SCTP is over IPv4 here",
-        )),
-    }
-}
-
 /// Ends listening when it is dropped.
-struct Listening(usize, Arc<Shared>);
+struct Listening<S: Stack>(usize, Arc<Shared<S>>);
 
-impl Drop for Listening {
+impl<S: Stack> Drop for Listening<S> {
     fn drop(&mut self) {
         self.1.command(Command::Forget(self.0));
     }
 }
 
-impl Shared {
+impl<S: Stack> Shared<S> {
     fn token(&self) -> usize {
         self.tokens.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn command(&self, command: Command) {
+    fn command(&self, command: Command<S>) {
         lock(&self.commands).push(command);
         self.bell.wake();
     }
 
-    fn connection(self: &Arc<Self>, socket: SctpSocket, peer: SocketAddrV4) -> Arc<Connection> {
+    fn connection(self: &Arc<Self>, socket: S::Socket, peer: SocketAddr) -> Arc<Connection<S>> {
         Arc::new(Connection {
             token: self.token(),
             peer,
@@ -183,7 +170,7 @@ impl Shared {
     }
 }
 
-impl Line for Connection {
+impl<S: Stack> Line for Connection<S> {
     fn send(&self, stream: u16, ppid: u32, payload: &[u8]) -> Result<(), SendError> {
         let mut out = lock(&self.out);
         let out = &mut *out;
@@ -226,11 +213,11 @@ impl Line for Connection {
     }
 
     fn peer(&self) -> Option<SocketAddr> {
-        Some(self.peer.into())
+        Some(self.peer)
     }
 }
 
-impl Out {
+impl<T: Sctp> Out<T> {
     /// Sends what waits, then, when this is the end, says so.
     fn flush(&mut self) {
         let Some(socket) = &self.socket else {
@@ -251,23 +238,23 @@ impl Out {
     }
 }
 
-struct Thread {
+struct Thread<S: Stack> {
     epoll: Epoll,
-    shared: Arc<Shared>,
-    listeners: HashMap<usize, (SctpSocket, Arc<Queue<Association>>)>,
-    connections: HashMap<usize, Receiving>,
+    shared: Arc<Shared<S>>,
+    listeners: HashMap<usize, (S::Socket, Arc<Queue<Association>>)>,
+    connections: HashMap<usize, Receiving<S>>,
     buffer: Vec<u8>,
 }
 
-struct Receiving {
-    connection: Arc<Connection>,
+struct Receiving<S: Stack> {
+    connection: Arc<Connection<S>>,
     queue: Arc<Queue<Message>>,
     /// The pieces of a message that is not whole yet.
     part: BytesMut,
     paused: bool,
 }
 
-impl Thread {
+impl<S: Stack> Thread<S> {
     fn run(mut self) {
         let mut next_round = Instant::now() + ROUND;
         loop {
@@ -279,7 +266,7 @@ impl Thread {
             for command in commands {
                 self.obey(command);
             }
-            let mut rung = self.shared.library.rung();
+            let mut rung = self.shared.stack.rung();
             if Instant::now() >= next_round {
                 next_round = Instant::now() + ROUND;
                 rung.extend(self.listeners.keys().chain(self.connections.keys()));
@@ -292,7 +279,7 @@ impl Thread {
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn obey(&mut self, command: Command<S>) {
         match command {
             Command::Listen(token, socket, queue) => {
                 self.listeners.insert(token, (socket, queue));
@@ -304,9 +291,9 @@ impl Thread {
         }
     }
 
-    fn add(&mut self, token: usize, connection: Arc<Connection>, queue: Arc<Queue<Message>>) {
+    fn add(&mut self, token: usize, connection: Arc<Connection<S>>, queue: Arc<Queue<Message>>) {
         if let Some(socket) = &lock(&connection.out).socket
-            && let Err(error) = socket.ring(token)
+            && let Err(error) = self.shared.stack.ring(socket, token)
         {
             queue.end(Ended::Lost(error.to_string()));
         }
@@ -358,7 +345,7 @@ impl Thread {
     }
 }
 
-impl Receiving {
+impl<S: Stack> Receiving<S> {
     /// Sends what waits and receives what came; whether there is more.
     fn serve(&mut self, buffer: &mut [u8]) -> Result<bool, Ended> {
         let connection = Arc::clone(&self.connection);
