@@ -134,6 +134,7 @@ async fn run(mut ue: Box<Ue>, mut event: Event) {
             Some(deferred) => deferred,
             None => {
                 let slot = Arc::clone(&ue.slot);
+                ue.deferred = VecDeque::new();
                 match slot.park(ue) {
                     Some((back, next)) => {
                         ue = back;

@@ -47,7 +47,8 @@ pub(super) struct UeState {
     pub(super) source3: Map<String, Value>,
 }
 
-type States = Vec<Mutex<HashMap<Supi, UeState>>>;
+/// Boxed: a map keeps room for as many again.
+type States = Vec<Mutex<HashMap<Supi, Box<UeState>>>>;
 
 /// The store. Holds keys: no `Debug`.
 pub(super) struct Store {
@@ -191,7 +192,7 @@ impl Store {
 
     /// Looks at the state of a UE.
     pub(super) fn read<T>(&self, supi: &Supi, look: impl FnOnce(Option<&UeState>) -> T) -> T {
-        look(shard(&self.states, supi).get(supi))
+        look(shard(&self.states, supi).get(supi).map(|state| &**state))
     }
 
     /// Changes the state of a UE, and keeps it if it has become another.
@@ -204,7 +205,7 @@ impl Store {
     }
 }
 
-fn shard<'a>(states: &'a States, supi: &Supi) -> MutexGuard<'a, HashMap<Supi, UeState>> {
+fn shard<'a>(states: &'a States, supi: &Supi) -> MutexGuard<'a, HashMap<Supi, Box<UeState>>> {
     let mixed = supi.imsi().bytes().fold(0_usize, |mixed, octet| {
         mixed.wrapping_mul(31).wrapping_add(usize::from(octet))
     });
@@ -253,7 +254,7 @@ fn recover(
             None => added.remove(supi),
         };
     } else if let Some(Ok(supi)) = name.strip_prefix(STATE).map(str::parse::<Supi>)
-        && let Some(Ok(state)) = value.map(serde_json::from_slice::<UeState>)
+        && let Some(Ok(state)) = value.map(serde_json::from_slice::<Box<UeState>>)
     {
         shard(states, &supi).insert(supi, state);
     }
