@@ -11,7 +11,7 @@ Examples:
         does everything work? under a minute
   corewire lab run core
         every transport at 1, 2, 5 and 10 UEs, with one event loop an NF and with one a UE, in both
-        flows; 100 and 1,000 UEs; discovery: less than eight minutes
+        flows; 100 to 10,000 UEs; discovery: less than eight minutes
   corewire lab run core --transport grpc,rest --ues 100,1000 --threads 1
         far beyond ten UEs
   corewire lab run core --flow source3 --transport rest
@@ -26,7 +26,7 @@ pub(crate) struct Core5gArgs {
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) transport: Vec<Transport>,
     /// UEs of a round; at most 100 of them are in the middle of their steps at a time
-    /// [default: 1,2,5,10,100,1000; full: 10000, too]
+    /// [default: 1,2,5,10,100,1000,10000; smoke: 1,10]
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) ues: Vec<u32>,

@@ -13,8 +13,9 @@ use crate::scenario::{Length, Plan, Step, Turn};
 
 /// Starting and ending a core; seen on a two-core machine.
 const STARTING: Duration = Duration::from_millis(900);
-/// For one UE to register, open a session and detach; seen there, too.
-const A_UE: Duration = Duration::from_millis(4);
+/// For one UE to register, open a session and detach among others, and for a round; seen there, too.
+const A_UE: Duration = Duration::from_micros(500);
+const A_ROUND: Duration = Duration::from_millis(20);
 /// Calls of a run that measures discovery, and how long it takes.
 const DISCOVERIES: u64 = 5_000;
 const DISCOVERING: Duration = Duration::from_secs(1);
@@ -50,8 +51,7 @@ impl Request {
             transports: or_all(&args.transport),
             ues: match (args.ues.as_slice(), args.common.profile) {
                 ([], Profile::Smoke) => vec![1, 10],
-                ([], Profile::Quick) => vec![1, 2, 5, 10, 100, 1000],
-                ([], Profile::Full) => vec![1, 2, 5, 10, 100, 1000, 10_000],
+                ([], _) => vec![1, 2, 5, 10, 100, 1000, 10_000],
                 (given, _) => given.to_vec(),
             },
             threads: match args.threads.as_slice() {
@@ -72,8 +72,7 @@ impl Request {
         // Source 3 ran everything five times.
         self.repeat.unwrap_or(match self.profile {
             Profile::Smoke => 1,
-            Profile::Quick => 3,
-            Profile::Full | Profile::Cells | Profile::Floor => 5,
+            Profile::Quick | Profile::Full | Profile::Cells | Profile::Floor => 5,
         })
     }
 
@@ -81,7 +80,7 @@ impl Request {
     fn rounds(&self, ues: u32) -> u64 {
         let samples: u32 = match self.profile {
             Profile::Smoke => 10,
-            Profile::Quick => 20,
+            Profile::Quick => 50,
             Profile::Full | Profile::Cells | Profile::Floor => 200,
         };
         let least = match ues > MANY {
@@ -232,14 +231,16 @@ fn turn(request: &Request, repetition: u32, flow: Flow, threads: Threads, ues: u
                 threads: threads.name().to_owned(),
                 flow: flow.name().to_owned(),
             };
-            let ues = u32::try_from(u64::from(ues) * (rounds + 1)).unwrap_or(u32::MAX);
+            let all = u32::try_from(u64::from(ues) * (rounds + 1)).unwrap_or(u32::MAX);
+            let each = A_ROUND * u32::try_from(rounds + 1).unwrap_or(u32::MAX);
+            let running = STARTING + each + A_UE * all;
             Step {
                 cell: case.cell(),
                 repetition,
                 length: Length::Requests(rounds),
                 expected: match is_traced(&case, repetition) {
-                    true => 2 * (STARTING + A_UE * ues),
-                    false => STARTING + A_UE * ues,
+                    true => 2 * running,
+                    false => running,
                 },
                 hole: None,
             }
@@ -297,7 +298,7 @@ mod tests {
         let request = Request {
             profile: Profile::Quick,
             transports: Transport::ALL.to_vec(),
-            ues: vec![1, 2, 5, 10, 100, 1000],
+            ues: vec![1, 2, 5, 10, 100, 1000, 10_000],
             threads: Threads::ALL.to_vec(),
             flows: vec![Flow::ThreeGpp, Flow::Source3],
             repeat: None,
