@@ -6,6 +6,9 @@
 #include "harness/arguments.hpp"
 #include "harness/json.hpp"
 #include "tcp/adapters.hpp"
+#ifdef PEERS_WITH_CAPNP
+#include "capnp/adapters.hpp"
+#endif
 #ifdef PEERS_WITH_COREWIRE
 #include "corewire/adapters.hpp"
 #endif
@@ -26,6 +29,7 @@ namespace {
 constexpr std::string_view kGrpc =
     "libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc";
 constexpr std::string_view kThrift = "libthrift-dev thrift-compiler libevent-dev libboost-dev";
+constexpr std::string_view kCapnp = "capnproto libcapnp-dev";
 constexpr std::string_view kNng = "libnng-dev";
 constexpr std::string_view kNoTls = "the floor is bare";
 constexpr std::string_view kCorewire = "libcorewire (crates/capi)";
@@ -45,6 +49,11 @@ constexpr std::string_view kCorewire = "libcorewire (crates/capi)";
 #define NNG_ADAPTER(function) function()
 #else
 #define NNG_ADAPTER(function) std::nullopt
+#endif
+#ifdef PEERS_WITH_CAPNP
+#define CAPNP_ADAPTER(function) function()
+#else
+#define CAPNP_ADAPTER(function) std::nullopt
 #endif
 #ifdef PEERS_WITH_COREWIRE
 #define COREWIRE_ADAPTER(function) function()
@@ -98,6 +107,9 @@ std::vector<Adapter> make_catalog() {
          "Thrift's TEvhttpClientChannel makes its own connections, in clear text"},
         {"NNG", "NNG", kNng, "REQ/REP over TCP, contexts and callbacks in the server", true, false,
          NNG_ADAPTER(make_nng), "the adapter was written without"},
+        {"CAPNP", "Cap'n Proto", kCapnp,
+         "Cap'n Proto RPC: KJ's event loop in the server's one thread and in each caller's", true,
+         false, CAPNP_ADAPTER(make_capnp), "the adapter was written without"},
         {"CW-S", "Corewire", kCorewire, "Blocking native call", true, true,
          COREWIRE_ADAPTER(make_cw_s)},
         {"CW-AS", "Corewire", kCorewire, "Asynchronous native call", true, true,
