@@ -272,6 +272,9 @@ fn nonsense_is_refused_before_anything_runs() {
         ),
         (&["--peers-dir", "/nowhere"], "make peers"),
         (&["--adapter", "ABSENT"], "libabsent-dev"),
+        (&["--peer", "mine"], "NAME=PROGRAM"),
+        (&["--peer", "mine=/no/such/peer"], "/no/such/peer"),
+        (&["--peer", "good=/bin/true"], "another"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_corewire"));
         let output = command
@@ -293,6 +296,45 @@ fn nonsense_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_peer_of_the_users_own_is_run_beside_the_adapters() {
+    let bench = Bench::new();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/example/peer.py");
+    let peer = format!("mine={}", example.display());
+    let arguments = [
+        ["--adapter", "GOOD", "--peer", peer.as_str()].as_slice(),
+        &["--mode", "no-rate,rate", "--rate", "100,max"],
+        CELL.as_slice(),
+    ]
+    .concat();
+    let output = bench.run(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let records = bench.records("out");
+    let mine: Vec<&Value> = records.iter().filter(|r| r["subject"] == "MINE").collect();
+    assert_eq!(mine.len(), 2, "{records:?}");
+    for record in mine {
+        assert_eq!(record["status"], "complete", "{record}");
+        assert!(record["requests"].as_u64() > Some(0), "{record}");
+        assert_eq!(record["errors"], 0, "{record}");
+        assert!(record["cpu_us_per_request"]["server"].is_number());
+        assert!(record["versions"]["python"].is_string());
+    }
+    let report = std::fs::read_to_string(bench.path("out/report.html")).expect("a report");
+    assert!(report.contains("MINE"));
+    bench.assert_nothing_left();
+
+    // A result that is resumed knows the program; there is nothing left to do.
+    let mut resume = Command::new(env!("CARGO_BIN_EXE_corewire"));
+    resume.args(["lab", "run", "guti", "--resume", "out"]);
+    let output = resume
+        .env("COREWIRE_PEERS", bench.dir.path())
+        .current_dir(bench.dir.path())
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(bench.records("out").len(), records.len());
+}
+
+#[test]
 fn list_works_without_any_program_under_test() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = Command::new(env!("CARGO_BIN_EXE_corewire"))
@@ -302,7 +344,14 @@ fn list_works_without_any_program_under_test() {
         .expect("the program starts");
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success());
-    for word in ["guti", "smoke", "THRIFT-NB", "missing", "make peers"] {
+    for word in [
+        "guti",
+        "smoke",
+        "cells 38 min",
+        "THRIFT-NB",
+        "missing",
+        "make peers",
+    ] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::guti::OwnPeer;
 use crate::mesh::{self, MeshArgs};
 use crate::record::Mode;
 use crate::units::{self, Rate};
@@ -92,7 +93,11 @@ Examples:
   corewire lab run guti --adapter CW-S,GRPC-S --tls off,mutual --clients 1 --payload 0,10k
         what mutual TLS costs each of them
   corewire lab run guti --profile cells --out out/cells
-        every cell of the thesis's tables 5.5 to 5.7, in 100 minutes; if it stops, --resume
+        every cell of the thesis's tables 5.5 to 5.7, planned for 38 minutes; if it stops, --resume
+  corewire lab run guti --adapter GRPC-S,GRPC-S-to-CW-GRPC,CW-GRPC-to-GRPC-S,CW-GRPC --payload 0 --clients 1
+        a stock gRPC client with our server, ours with a stock server, both ours
+  corewire lab run guti --adapter CW-S,TCP-AS --peer MINE=./my-peer --clients 1,16
+        a peer of your own beside them; peers/README.md says what it must speak
   corewire lab run floor
         what bare sockets could do at best, beside ours
   corewire lab run guti --profile full --out out/thesis
@@ -138,7 +143,8 @@ pub(crate) struct GutiArgs {
     pub(crate) common: CommonArgs,
     /// Adapters, as `corewire lab list` shows them, with commas or repeated; NAME+malloc runs NAME with raised malloc
     /// thresholds, CW-S+poll without ever sleeping, CW-S+sleep sleeping at once, NAME+shared with one
-    /// connection for all clients [default: all that are built]
+    /// connection for all clients; A-to-B is the client of A with the server of B, where both speak
+    /// gRPC [default: all that are built]
     #[arg(
         long,
         value_name = "NAME",
@@ -146,6 +152,10 @@ pub(crate) struct GutiArgs {
         conflicts_with = "resume"
     )]
     pub(crate) adapter: Vec<String>,
+    /// A peer of your own, run beside the adapters: a program that speaks the harness protocol of
+    /// peers/README.md, as server and as client; may be repeated
+    #[arg(long, value_name = "NAME=PROGRAM", conflicts_with = "resume")]
+    pub(crate) peer: Vec<OwnPeer>,
     /// Clients at the same time; a list is written with commas or repeated, here and below
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_delimiter = ',', conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -216,6 +226,7 @@ impl From<FloorArgs> for GutiArgs {
                 server_cpu: args.server_cpu,
             },
             adapter: Vec::new(),
+            peer: Vec::new(),
             clients: Vec::new(),
             payload: Vec::new(),
             mode: Vec::new(),
@@ -238,7 +249,7 @@ pub(crate) enum Profile {
     Quick,
     /// Hours to a day: the whole matrix of the paper that the scenario re-makes
     Full,
-    /// guti only: every cell of tables 5.5 to 5.7, at most 100 minutes
+    /// guti only: every cell of tables 5.5 to 5.7, planned for 38 minutes
     Cells,
     /// guti only, what `lab run floor` takes: bare sockets and memory beside ours
     #[value(hide = true)]

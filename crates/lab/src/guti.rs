@@ -3,6 +3,7 @@
 
 mod adapters;
 mod figures;
+mod own;
 mod peers;
 mod plan;
 mod profile;
@@ -29,9 +30,11 @@ use crate::record::{Baseline, Cell, Failure, Mode, Record};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
 
-pub(crate) use self::adapters::{Catalog, suffix};
+pub(crate) use self::adapters::{Catalog, MIXED, mixed_ends, suffix};
 pub(crate) use self::figures::{latency, measured};
+pub(crate) use self::own::OwnPeer;
 pub(crate) use self::peers::Peers;
+pub(crate) use self::profile::planned;
 pub(crate) use self::trial::{Ends, Trial, Tried};
 
 /// Its name on the command line and in the records.
@@ -67,6 +70,12 @@ impl Guti {
                 connections: args.connections,
                 server_cpu: args.common.server_cpu,
                 listen: args.listen.clone(),
+                peers: args
+                    .peer
+                    .iter()
+                    .cloned()
+                    .map(OwnPeer::found)
+                    .collect::<anyhow::Result<_>>()?,
             },
             args,
         )
@@ -90,12 +99,20 @@ impl Guti {
         request.check()?;
         let peers = Peers::find(args.peers.peers_dir.as_deref())?;
         let cpus = CpuPlan::choose(request.server_cpu)?;
-        let catalog = Catalog::ask(&peers, &cpus.client)?;
+        let mut catalog = Catalog::ask(&peers, &cpus.client)?;
+        for peer in &request.peers {
+            catalog.take_in(peer)?;
+        }
         let spec = Spec::of(request.profile);
         let named = !request.adapters.is_empty();
         if !named {
             let own = spec.adapters.iter();
             request.adapters = own.map(|name| (*name).to_owned()).collect();
+        }
+        // Who brings a program wants it run; without any name every adapter is, and it among them.
+        if !request.adapters.is_empty() {
+            let brought = request.peers.iter().map(|peer| peer.name.clone());
+            request.adapters.extend(brought);
         }
         let subjects = catalog.subjects(&request.adapters, &args.tls, request.connections)?;
         let holes: Vec<String> = subjects

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::ValueEnum as _;
 
 use crate::args::{ListArgs, Profile};
+use crate::clock::span;
 use crate::console;
 use crate::core5g;
-use crate::guti::{Catalog, NAME, Peers};
+use crate::guti::{Catalog, NAME, Peers, planned};
 use crate::mesh::{self, PATHS, Programs};
 use crate::process::CpuPlan;
 use crate::qualities;
@@ -36,6 +37,17 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
             lines.push(row(value.get_name(), &help.unwrap_or_default()));
         }
     }
+    let times: Vec<String> = Profile::value_variants()
+        .iter()
+        .filter_map(|profile| {
+            let name = profile.to_possible_value()?.get_name().to_owned();
+            Some(format!("{name} {}", span(planned(*profile)?)))
+        })
+        .collect();
+    lines.push(format!(
+        "  Time that {NAME} plans for itself: {}",
+        times.join(", ")
+    ));
     lines.push(String::new());
     lines.push(format!(
         "Adapters of {NAME} (each also as NAME+malloc: raised malloc thresholds)"

@@ -1,11 +1,13 @@
 //! The adapters: what the evaluation knows, what this build of the peers has, what was asked for.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
+use super::own::OwnPeer;
 use super::peers::Peers;
 use crate::args::{Sharing, Tls};
 use crate::process::{Cpus, Output, Process};
@@ -50,6 +52,20 @@ const WAITING_VARIABLE: &str = "COREWIRE_PEERS_WAITING";
 /// After a name: all clients use one connection.
 const SHARED: &str = "+shared";
 
+/// Between two adapters that speak the same protocol: the client of the first, the server of the
+/// second.
+pub(crate) const MIXED: &str = "-to-";
+
+/// Those that speak gRPC: a client of each understands a server of each.
+const SPEAK_GRPC: [&str; 6] = [
+    "GRPC-S",
+    "GRPC-AS",
+    "GRPC-BI",
+    "GRPC-ASBI",
+    "GRPC-CB",
+    "CW-GRPC",
+];
+
 /// What bare sockets and bare memory can do: adapters that only `lab run floor` runs unasked.
 const FLOOR: &str = "floor";
 
@@ -85,6 +101,9 @@ pub(crate) struct Adapter {
     /// Whether its framework balances over several servers by itself.
     #[serde(default)]
     pub(super) balances: bool,
+    /// The user's own program, where it is one.
+    #[serde(skip)]
+    own: Option<PathBuf>,
 }
 
 /// All adapters, those of the evaluation first and in its order.
@@ -163,6 +182,7 @@ impl Catalog {
                     connections: String::new(),
                     no_tls: String::new(),
                     balances: false,
+                    own: None,
                 })
             })
             .collect();
@@ -171,6 +191,31 @@ impl Catalog {
             adapters,
             has_baseline,
         }
+    }
+
+    /// Takes in a program of the user's.
+    ///
+    /// # Errors
+    /// When there is an adapter of that name.
+    pub(super) fn take_in(&mut self, peer: &OwnPeer) -> anyhow::Result<()> {
+        if self.adapters.iter().any(|known| known.name == peer.name) {
+            bail!(
+                "--peer {}: there is an adapter of that name; choose another",
+                peer.name
+            );
+        }
+        self.adapters.push(Adapter {
+            name: peer.name.clone(),
+            built: true,
+            needs: String::new(),
+            framework: "own".to_owned(),
+            description: format!("the program {}", peer.program.display()),
+            connections: "own".to_owned(),
+            no_tls: "the protocol of --peer knows no TLS".to_owned(),
+            balances: false,
+            own: Some(peer.program.clone()),
+        });
+        Ok(())
     }
 
     /// All, in the order in which they are shown.
@@ -213,12 +258,20 @@ impl Catalog {
                     Some((plain.strip_suffix(&suffix)?, Some(kind)))
                 })
                 .unwrap_or((plain, None));
-            let Some(adapter) = self.adapters.iter().find(|adapter| adapter.name == plain) else {
+            let of = |name: &str| self.adapters.iter().find(|adapter| adapter.name == name);
+            let ends = match of(plain) {
+                Some(adapter) => Some((adapter, None)),
+                None => plain
+                    .split_once(&MIXED.to_ascii_uppercase())
+                    .and_then(|(client, server)| Some((of(client)?, Some(of(server)?)))),
+            };
+            let Some((adapter, server)) = ends else {
                 let known: Vec<&str> = self.adapters.iter().map(|a| a.name.as_str()).collect();
                 bail!(
                     "there is no adapter {name:?}; there are {}; each also with {}, {} or {MALLOC} \
-                     behind it, Corewire's with {}, and with {SHARED} where clients can share a \
-                     connection",
+                     behind it, Corewire's with {}, with {SHARED} where clients can share a \
+                     connection, and A{MIXED}B for the client of A with the server of B where both \
+                     speak gRPC",
                     known.join(", "),
                     suffix(Tls::Server),
                     suffix(Tls::Mutual),
@@ -227,7 +280,10 @@ impl Catalog {
             };
             let kinds = named.as_ref().map_or(kinds, std::slice::from_ref);
             for kind in kinds {
-                let subject = Subject::of(adapter, *kind, variant);
+                let subject = match server {
+                    Some(server) => Subject::mixed(adapter, server, *kind, variant),
+                    None => Subject::of(adapter, *kind, variant),
+                };
                 if !subjects.contains(&subject) {
                     subjects.push(subject);
                 }
@@ -235,6 +291,12 @@ impl Catalog {
         }
         Ok(subjects)
     }
+}
+
+/// The adapters of the client and of the server of such a subject; `None` when it has only one.
+pub(crate) fn mixed_ends(subject: &str) -> Option<(&str, &str)> {
+    let plain = subject.split(['+', ' ']).next().unwrap_or(subject);
+    plain.split_once(MIXED)
 }
 
 /// What stands behind the name of an adapter whose connections are secured.
@@ -296,13 +358,26 @@ fn strip<'a>(name: &'a str, suffix: &str) -> Option<&'a str> {
     name.strip_suffix(&suffix.to_ascii_uppercase())
 }
 
+/// What is started for a subject.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Programs<'a> {
+    pub(super) server: &'a Path,
+    pub(super) client: &'a Path,
+    /// A program that is both is told which by its first argument: the server's and the client's.
+    pub(super) words: [Option<&'static str>; 2],
+}
+
 /// An adapter as it stands in a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Subject {
     /// As in the record: `THRIFT-NB+malloc`.
     pub(super) name: String,
-    /// As the programs call it: `THRIFT-NB`.
+    /// As the programs call it: `THRIFT-NB`. Of the client, where the server's is another.
     pub(super) adapter: String,
+    /// The server's.
+    pub(super) server: String,
+    /// The user's own program, where it is one.
+    pub(super) own: Option<PathBuf>,
     /// Why it cannot run, and what to do about it.
     pub(super) hole: Option<Failure>,
     pub(super) tls: Tls,
@@ -316,9 +391,46 @@ impl Subject {
         Self {
             name: format!("{}{}{waiting}{tuned}", adapter.name, suffix(tls)),
             adapter: adapter.name.clone(),
+            server: adapter.name.clone(),
+            own: adapter.own.clone(),
             hole: hole(adapter, tls, variant),
             tls,
             variant,
+        }
+    }
+
+    /// The client of one adapter and the server of another.
+    fn mixed(client: &Adapter, server: &Adapter, tls: Tls, variant: Variant) -> Self {
+        let of_client = Self::of(client, tls, variant);
+        let of_server = Self::of(server, tls, Variant::plain(Sharing::Own));
+        let both = format!("{}{MIXED}{}", client.name, server.name);
+        let speaks_grpc = |adapter: &Adapter| SPEAK_GRPC.contains(&adapter.name.as_str());
+        let strangers = (!speaks_grpc(client) || !speaks_grpc(server)).then(|| Failure {
+            what: format!("{both}: these two do not speak the same protocol"),
+            place: "--adapter".to_owned(),
+            next: format!("there are pairs of {}", SPEAK_GRPC.join(", ")),
+        });
+        Self {
+            name: of_client.name.replacen(&client.name, &both, 1),
+            server: of_server.server,
+            hole: strangers.or(of_client.hole).or(of_server.hole),
+            ..of_client
+        }
+    }
+
+    /// The programs of both ends and the words before their options.
+    pub(super) fn programs<'a>(&'a self, peers: &'a Peers) -> Programs<'a> {
+        match &self.own {
+            Some(own) => Programs {
+                server: own,
+                client: own,
+                words: [Some("server"), Some("client")],
+            },
+            None => Programs {
+                server: &peers.server,
+                client: &peers.client,
+                words: [None, None],
+            },
         }
     }
 
@@ -368,6 +480,8 @@ impl Subject {
         Self {
             name: BASELINE.to_owned(),
             adapter: BASELINE.to_owned(),
+            server: BASELINE.to_owned(),
+            own: None,
             hole: None,
             tls: Tls::Off,
             variant: Variant::plain(Sharing::Own),
@@ -558,6 +672,76 @@ pub(super) mod tests {
         // A poller takes its like's core; one client shares with nobody.
         assert!(subjects[0].suits(1) && !subjects[0].suits(2));
         assert!(!subjects[2].suits(1) && subjects[2].suits(2));
+    }
+
+    #[test]
+    fn ends_of_two_adapters_meet_where_both_speak_grpc() {
+        let catalog = Catalog::parse(
+            r#"{"adapter":"GRPC-S","built":true,"framework":"gRPC"}
+{"adapter":"CW-GRPC","built":true,"framework":"Corewire"}
+{"adapter":"TCP-AS","built":true,"framework":"none"}"#,
+        )
+        .expect("a list");
+        let names = [
+            "grpc-s-TO-cw-grpc",
+            "CW-GRPC-to-GRPC-S+malloc",
+            "GRPC-S-to-TCP-AS",
+            "GRPC-CB-to-CW-GRPC",
+        ];
+        let subjects = catalog
+            .subjects(&names.map(str::to_owned), &[], Sharing::Own)
+            .expect("all known");
+        assert_eq!(subjects[0].name, "GRPC-S-to-CW-GRPC");
+        assert_eq!(
+            (subjects[0].adapter.as_str(), subjects[0].server.as_str()),
+            ("GRPC-S", "CW-GRPC")
+        );
+        assert_eq!(subjects[0].hole, None);
+        assert_eq!(subjects[1].name, "CW-GRPC-to-GRPC-S+malloc");
+        let hole = |at: usize| subjects[at].hole.as_ref().expect("a hole").to_string();
+        assert!(hole(2).contains("the same protocol"), "{}", hole(2));
+        assert!(hole(3).contains("GRPC-CB is not built"), "{}", hole(3));
+        // As a resumed session names them.
+        let again: Vec<String> = subjects.iter().map(Subject::asked).collect();
+        let again = catalog.subjects(&again, &[], Sharing::Own);
+        assert_eq!(again.expect("all known"), subjects);
+        assert_eq!(
+            mixed_ends("GRPC-S-to-CW-GRPC+mtls"),
+            Some(("GRPC-S", "CW-GRPC"))
+        );
+        assert_eq!(mixed_ends("GRPC-S on 1"), None);
+    }
+
+    #[test]
+    fn a_program_of_the_users_is_an_adapter_of_its_own_name() {
+        let mut catalog = catalog();
+        let peer = OwnPeer {
+            name: "BRPC".to_owned(),
+            program: PathBuf::from("/opt/brpc-peer"),
+        };
+        catalog.take_in(&peer).expect("a new name");
+        assert!(catalog.take_in(&peer).is_err());
+        let subjects = catalog.subjects(&["brpc+malloc".to_owned()], &[Tls::Mutual], Sharing::Own);
+        let subject = &subjects.expect("known")[0];
+        assert_eq!(subject.name, "BRPC+mtls+malloc");
+        assert!(
+            subject
+                .hole
+                .as_ref()
+                .expect("no TLS")
+                .what
+                .contains("no TLS")
+        );
+        let every = catalog.subjects(&[], &[], Sharing::Own).expect("all");
+        let brpc = every.iter().find(|s| s.name == "BRPC").expect("among all");
+        assert_eq!(brpc.hole, None);
+        let peers = Peers {
+            server: PathBuf::from("s"),
+            client: PathBuf::from("c"),
+        };
+        let programs = brpc.programs(&peers);
+        assert_eq!(programs.server, Path::new("/opt/brpc-peer"));
+        assert_eq!(programs.words, [Some("server"), Some("client")]);
     }
 
     #[test]

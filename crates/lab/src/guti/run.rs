@@ -99,11 +99,13 @@ impl Bench {
     }
 
     fn start_server(&self, subject: &Subject) -> Result<Process, Failure> {
-        let arguments = ["--adapter", &subject.adapter, "--listen", &self.listen];
-        let arguments = arguments.map(str::to_owned).into_iter();
+        let programs = subject.programs(&self.peers);
+        let options = ["--adapter", &subject.server, "--listen", &self.listen];
+        let word = programs.words[0].into_iter();
+        let arguments = word.chain(options).map(str::to_owned);
         let arguments = arguments.chain(self.tls(subject, true));
         Process::spawn(
-            &self.peers.server,
+            programs.server,
             arguments,
             subject.environment(),
             &self.cpus.server,
@@ -135,7 +137,9 @@ impl Bench {
         ready: &Ready,
         server: &Process,
     ) -> Result<Process, Failure> {
-        let mut arguments: Vec<String> = Vec::new();
+        let programs = subject.programs(&self.peers);
+        let word = programs.words[1].into_iter();
+        let mut arguments: Vec<String> = word.map(str::to_owned).collect();
         let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
         option("--adapter", subject.adapter.clone());
         option("--connect", ready.address.clone());
@@ -160,7 +164,7 @@ impl Bench {
         );
         arguments.extend(self.tls(subject, false));
         Process::spawn(
-            &self.peers.client,
+            programs.client,
             arguments,
             subject.environment(),
             &self.cpus.client,
@@ -173,7 +177,8 @@ fn not_started(error: &anyhow::Error) -> Failure {
     Failure {
         what: format!("{error:#}"),
         place: "starting a process".to_owned(),
-        next: "build the programs under test again with `make peers`".to_owned(),
+        next: "is it a program, of this machine's kind? `make peers` builds the lab's own again"
+            .to_owned(),
     }
 }
 

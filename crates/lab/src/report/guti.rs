@@ -1,6 +1,7 @@
 //! The report of the GUTI evaluation: the thesis's figures and tables from our runs.
 
 mod answer;
+mod cells;
 mod claims;
 mod data;
 mod figures;
@@ -16,6 +17,7 @@ mod tests;
 mod thesis;
 mod tls;
 mod versus;
+mod wire;
 
 use std::fmt::Write as _;
 
@@ -75,12 +77,23 @@ pub(super) fn report(records: &[&Record]) -> ScenarioReport {
         section("guti-holes", "What is not here", holes::section(&runs)),
         section("guti-data", "Every cell in one table", data::section(&runs)),
     ];
+    let wire = wire::section(&runs);
+    if !wire.is_empty() {
+        sections.insert(1, section("guti-wire", "What HTTP/2 costs", wire));
+    }
     let floor = floor::section(&runs);
     if !floor.is_empty() {
         sections.insert(1, section("guti-floor", "The floor", floor));
     }
     let goals = goals::section(&runs);
     sections.insert(1, section("guti-goals", "The project's own goals", goals));
+    let cells = cells::section(&runs);
+    if !cells.is_empty() {
+        sections.insert(
+            1,
+            section("guti-cells", "Every cell of tables 5.5 to 5.7", cells),
+        );
+    }
     let tls = tls::section(&runs);
     if !tls.is_empty() {
         sections.insert(1, section("guti-tls", "What TLS costs", tls));

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::cells::Cells;
 use super::metric::Metric;
 use super::runs::{Condition, Runs};
-use super::thesis::CLIENTS;
-use super::versus::{Standing as Contest, best_against_best, is_ours};
 use crate::record::Record;
 use crate::report::escape::escape;
 use crate::report::format;
@@ -384,60 +383,18 @@ fn best(
     best.map(|(name, _)| name)
 }
 
-/// Of the 81 cells of tables 5.5 to 5.7: how many were judged, and how many are ours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cells {
-    judged: usize,
-    ours: usize,
-    behind: usize,
-}
-
-const CELLS: usize = 81;
-
-impl Cells {
-    fn count(runs: &Runs<'_>) -> Self {
-        let (ours, theirs): (Vec<String>, Vec<String>) = runs
-            .contenders()
-            .into_iter()
-            .partition(|name| is_ours(name));
-        let mut cells = Self::default();
-        for payload in [0, K10, K100] {
-            for clients in CLIENTS {
-                for metric in [Metric::Mean, Metric::P99, Metric::Qps] {
-                    let condition = Condition::no_rate(payload, clients);
-                    let versus = best_against_best(runs, condition, metric, &ours, &theirs);
-                    let Some(versus) = versus.filter(|v| v.standing != Contest::Open) else {
-                        continue;
-                    };
-                    cells.judged += 1;
-                    cells.ours += usize::from(versus.standing == Contest::Ahead);
-                    cells.behind += usize::from(versus.standing == Contest::Behind);
-                }
-            }
-        }
-        cells
-    }
-
-    const fn standing(self) -> Standing {
-        if self.judged == 0 {
-            Standing::NotRun
-        } else if self.ours < self.judged {
-            Standing::Missed
-        } else if self.judged < CELLS {
-            Standing::Hint(true)
-        } else {
-            Standing::Aim
-        }
-    }
-
-    fn words(self) -> String {
-        format!(
-            "{} of {} judged are ours, {} are others', {} without a difference; {CELLS} in all",
-            self.ours,
-            self.judged,
-            self.behind,
-            self.judged - self.ours - self.behind
-        )
+/// How the goal of every cell stands: ours in all of them, at best outside the spread.
+fn of_cells(cells: &Cells) -> Standing {
+    if cells.judged() == 0 {
+        Standing::NotRun
+    } else if cells.ours() < cells.judged() {
+        Standing::Missed
+    } else if cells.judged() < cells.all() {
+        Standing::Hint(true)
+    } else if cells.outside() == cells.all() {
+        Standing::Aim
+    } else {
+        Standing::Must
     }
 }
 
@@ -457,9 +414,10 @@ pub(super) fn section(runs: &Runs<'_>) -> String {
     for (goal, found) in &goals {
         row(goal, found.as_ref(), &mut html);
     }
-    let cells = Cells::count(runs);
-    let (class, mut words) = cells.standing().mark();
-    if cells.standing() == Standing::Hint(true) {
+    let cells = Cells::of(runs);
+    let standing = of_cells(&cells);
+    let (class, mut words) = standing.mark();
+    if standing == Standing::Hint(true) {
         words = "all that were judged";
     }
     let _ = write!(
@@ -525,13 +483,7 @@ pub(super) fn lines(records: &[&Record]) -> Vec<String> {
             ))
         })
         .collect();
-    let cells = Cells::count(&runs);
-    if cells.judged > 0 {
-        lines.push(format!(
-            "every cell of tables 5.5 to 5.7: {}",
-            cells.words()
-        ));
-    }
+    lines.extend(super::cells::lines(&runs));
     lines
 }
 
@@ -589,6 +541,6 @@ mod tests {
         assert_eq!(judged.iter().filter(|judged| **judged).count(), 2);
         assert!(judged[0] && judged[1]);
         // Two conditions with three metrics each.
-        assert_eq!(Cells::count(&runs).judged, 6);
+        assert_eq!(Cells::of(&runs).judged(), 6);
     }
 }

@@ -3,7 +3,7 @@
 use super::metric::Metric;
 use super::runs::{Condition, Runs};
 use crate::args::Tls;
-use crate::guti::suffix;
+use crate::guti::{MIXED, suffix};
 use crate::report::format;
 use crate::statistics::{Better, Comparison, Summary, Verdict, WhyNot, compare_interleaved};
 
@@ -56,18 +56,34 @@ pub(super) struct Versus {
     pub(super) standing: Standing,
 }
 
-/// Whether a subject is one of Corewire's own adapters.
+impl Versus {
+    /// Whether ours has the better median.
+    pub(super) fn leads(&self, metric: Metric) -> bool {
+        match metric.better() {
+            Better::Smaller => self.ours.median < self.theirs.median,
+            Better::Larger => self.ours.median > self.theirs.median,
+        }
+    }
+}
+
+/// Whether a subject is one of Corewire's own adapters, at both ends.
 pub(super) fn is_ours(subject: &str) -> bool {
-    subject.starts_with("CW-")
+    subject.starts_with("CW-") && !is_mixed(subject)
+}
+
+/// Whether client and server are of different adapters: `GRPC-S-to-CW-GRPC`.
+pub(super) fn is_mixed(subject: &str) -> bool {
+    subject.contains(MIXED)
 }
 
 /// Whether a subject may win a cell: it speaks over TCP and in clear text, as the thesis's eight do.
-/// Shared memory and bare sockets answer another question, polling burns a core and TLS costs
-/// something; they are shown beside.
+/// Shared memory, bare sockets and ends of different adapters answer another question, polling burns
+/// a core and TLS costs something; they are shown beside.
 pub(super) fn is_contender(subject: &str) -> bool {
     let beside = ["CW-SHM", "FLOOR-"];
     !beside.iter().any(|name| subject.starts_with(name))
         && !subject.contains("+poll")
+        && !is_mixed(subject)
         && clear_text_of(subject).is_none()
 }
 

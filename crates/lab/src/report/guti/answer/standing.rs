@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Metric, Runs, table_conditions};
 use crate::report::format;
 use crate::report::guti::versus::{Standing, Versus, best_against_best};
-use crate::statistics::{Better, PAIRS_NEEDED};
+use crate::statistics::PAIRS_NEEDED;
 
 /// How the best of Corewire's adapters stand against the best others.
 pub(super) fn against_others(
@@ -59,7 +59,7 @@ pub(super) fn against_others(
         ));
     }
     if !open.is_empty() {
-        let better = open.iter().filter(|versus| leads(versus, metric)).count();
+        let better = open.iter().filter(|versus| versus.leads(metric)).count();
         sentences.push(format!(
             "No verdict in {} cells (clients × payload), which have fewer than {PAIRS_NEEDED} \
              interleaved repetitions; by the medians alone the best Corewire adapter is better \
@@ -69,14 +69,6 @@ pub(super) fn against_others(
         ));
     }
     sentences.join(" ")
-}
-
-/// Whether ours has the better median.
-fn leads(versus: &Versus, metric: Metric) -> bool {
-    match metric.better() {
-        Better::Smaller => versus.ours.median < versus.theirs.median,
-        Better::Larger => versus.ours.median > versus.theirs.median,
-    }
 }
 
 /// ` (1.12× to 2.30×)`, of the medians over the pairs.
