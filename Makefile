@@ -52,6 +52,8 @@ peers: setup rmr ## Build the C++ peers that the lab compares: gRPC, Thrift, TCP
 	$(STEP) "build the C library" cargo build --profile capi --locked -p corewire-guti -p corewire-capi
 	$(STEP) "configure the peers" sh -c 'cd peers && cmake --preset release'
 	$(STEP) "build the peers" sh -c 'cd peers && cmake --build --preset release'
+	$(STEP) "build the references in Rust" sh -c 'cargo build --release --locked --manifest-path peers/reference/Cargo.toml \
+	    --target-dir $(TARGET)/reference && cp $(TARGET)/reference/release/corewire-reference peers/build/ || echo "without them"'
 
 rmr: setup ## Build librmr_si.so, the drop-in for the message router's C library
 	$(STEP) "build librmr_si.so" cargo build --profile capi --locked -p corewire-rmr-c

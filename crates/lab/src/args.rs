@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use crate::guti::OwnPeer;
-use crate::mesh::{self, MeshArgs};
+use crate::mesh::{self, MeshArgs, Mtls, ReplicaMode};
 use crate::record::Mode;
 use crate::units::{self, Rate};
 
@@ -65,6 +65,9 @@ pub(crate) enum ScenarioArgs {
     /// replicas, and every path between them
     #[command(after_help = mesh::EXAMPLES)]
     Mesh(Box<MeshArgs>),
+    /// HTTP/2 and gRPC by themselves, on the mesh's workload without a mesh: ours beside nghttp2 in
+    /// C++, hyper, tonic, gRPC C++, and h2load with nghttpd; a part of the mesh's report
+    Http2(Http2Args),
     /// A 5G core over every transport: time per UE for registration, session and detach
     #[command(after_help = crate::core5g::EXAMPLES)]
     Core(Box<crate::core5g::Core5gArgs>),
@@ -212,6 +215,50 @@ pub(crate) struct FloorArgs {
     pub(crate) server_cpu: Option<usize>,
     #[command(flatten)]
     pub(crate) peers: PeersArgs,
+}
+
+/// Of `lab run http2`: paths of the mesh scenario, with a choice of their own.
+#[derive(Debug, Args)]
+pub(crate) struct Http2Args {
+    /// Repetitions of each cell, the subjects taking turns
+    #[arg(long, visible_alias = "repetitions", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+    /// Where the results go [default: out/mesh-<time>]; if it stops, go on with `lab run mesh --resume`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Core of the server process; the client gets the others [default: the last]
+    #[arg(long, value_name = "CPU")]
+    pub(crate) server_cpu: Option<usize>,
+    #[command(flatten)]
+    pub(crate) peers: PeersArgs,
+}
+
+impl From<Http2Args> for MeshArgs {
+    fn from(args: Http2Args) -> Self {
+        Self {
+            common: CommonArgs {
+                profile: Profile::Quick,
+                repeat: Some(args.repeat),
+                out: args.out,
+                resume: None,
+                patience: 15,
+                server_cpu: args.server_cpu,
+            },
+            path: mesh::OF_HTTP2.map(str::to_owned).to_vec(),
+            rate: vec![Rate::PerSecond(1_500), Rate::Max],
+            replicas: vec![30],
+            // All of them, so that a connection is all that a replica costs.
+            replica_mode: Some(ReplicaMode::Port),
+            envoy_per_replica: false,
+            hops: vec![1],
+            gateways: vec![1],
+            mtls: Mtls::Off,
+            measure: Vec::new(),
+            in_flight: 60,
+            envoy: None,
+            peers: args.peers,
+        }
+    }
 }
 
 impl From<FloorArgs> for GutiArgs {

@@ -79,6 +79,9 @@ pub(crate) struct PeerResult {
     pub(crate) server_cpu_ns: Option<u64>,
     pub(crate) client_cpu_ns: Option<u64>,
     pub(crate) server_threads: Option<u32>,
+    /// Requests a second without the log that its latencies come from; of `h2load` only.
+    #[serde(default)]
+    pub(crate) unlogged_qps: Option<f64>,
     /// How long requests were on their way, one a hop; where the programs measure it.
     #[serde(default)]
     pub(crate) one_way: Vec<OneWay>,

@@ -69,6 +69,7 @@ pub fn run(args: LabArgs) -> anyhow::Result<ExitCode> {
             ScenarioArgs::Guti(args) => run::guti(&args),
             ScenarioArgs::Floor(args) => run::guti(&args.into()),
             ScenarioArgs::Mesh(args) => run::mesh(&args),
+            ScenarioArgs::Http2(args) => run::mesh(&args.into()),
             ScenarioArgs::Rmr(args) => run::rmr(&args),
             ScenarioArgs::Qualities(args) => run::qualities(&args),
         },

@@ -25,11 +25,12 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
+pub(crate) use self::args::ReplicaMode;
 pub(crate) use self::args::{EXAMPLES, MeshArgs};
-pub(crate) use self::path::PATHS;
+pub(crate) use self::path::{OF_HTTP2, PATHS};
 pub(crate) use self::programs::Programs;
 
-use self::args::Mtls;
+pub(crate) use self::args::Mtls;
 use self::case::Case;
 use self::plan::{Request, Subject};
 use self::profile::Spec;

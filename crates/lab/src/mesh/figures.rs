@@ -90,6 +90,9 @@ pub(super) fn extra(result: &PeerResult, extra: &mut Map<String, Value>) -> Resu
     if let Some(first) = result.first_answer_ns {
         extra.insert("first_answer_ms".into(), (first as f64 / 1e6).into());
     }
+    if let Some(unlogged) = result.unlogged_qps {
+        extra.insert("unlogged_qps".into(), unlogged.into());
+    }
     if let Some(lag) = result.lag_ns {
         let lag = json!({"mean": lag.mean / 1e3, "max": lag.max / 1e3});
         extra.insert("lag_us".into(), lag);

@@ -11,6 +11,8 @@ pub(crate) enum Ends {
     Corewire(&'static str),
     /// The C++ programs of `peers/mesh`, of this kind.
     Peer(&'static str),
+    /// The Rust program of `peers/reference`, of this kind.
+    Reference(&'static str),
 }
 
 /// What lies between.
@@ -59,8 +61,17 @@ const fn peer(name: &'static str, kind: &'static str, way: Way, description: &'s
     }
 }
 
+const fn reference(name: &'static str, kind: &'static str, description: &'static str) -> Path {
+    Path {
+        name,
+        description,
+        ends: Ends::Reference(kind),
+        way: Way::Direct,
+    }
+}
+
 /// Every path, in the order in which they are shown.
-pub(crate) const PATHS: [Path; 18] = [
+pub(crate) const PATHS: [Path; 21] = [
     corewire(
         "direct-rest",
         "rest",
@@ -169,6 +180,28 @@ pub(crate) const PATHS: [Path; 18] = [
         Way::Direct,
         "nghttp2 C++, no mesh: the reference of HTTP/2",
     ),
+    reference(
+        "ref-hyper",
+        "hyper",
+        "hyper, no mesh; by name and in `lab run http2` only",
+    ),
+    reference("ref-tonic", "tonic", "tonic (gRPC), no mesh; as ref-hyper"),
+    reference(
+        "ref-h2load",
+        "nghttp2",
+        "h2load asks nghttpd, no mesh, saturated only; as ref-hyper",
+    ),
+];
+
+/// Those that `lab run http2` compares.
+pub(crate) const OF_HTTP2: [&str; 7] = [
+    "direct-rest",
+    "direct-grpc",
+    "ref-nghttp2",
+    "ref-hyper",
+    "ref-tonic",
+    "ref-grpc",
+    "ref-h2load",
 ];
 
 impl Path {
@@ -195,7 +228,9 @@ impl Path {
             Ends::Corewire("shm") => {
                 "octets in shared memory leave no process that could listen: TLS is not spoken there"
             }
-            Ends::Peer("nghttp2") => "the reference of HTTP/2 speaks clear text only",
+            Ends::Peer("nghttp2") | Ends::Reference(_) => {
+                "the references of HTTP/2 speak clear text only"
+            }
             _ => return None,
         };
         Some(Failure {
@@ -209,19 +244,21 @@ impl Path {
     pub(crate) fn transport(&self) -> &'static str {
         match self.ends {
             Ends::Corewire(transport) => transport,
-            Ends::Peer("nghttp2") => "rest",
-            Ends::Peer(_) => "grpc",
+            Ends::Peer("nghttp2") | Ends::Reference("hyper" | "nghttp2") => "rest",
+            Ends::Peer(_) | Ends::Reference(_) => "grpc",
         }
     }
 }
 
-/// The paths of these names (any case, each once), or every one when there are none.
+/// The paths of these names (any case, each once), or every one when there are none but those that
+/// say something of HTTP/2 alone.
 ///
 /// # Errors
 /// When a name is no path; says which there are.
 pub(crate) fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Path>> {
     if names.is_empty() {
-        return Ok(PATHS.iter().collect());
+        let is_of_mesh = |path: &&Path| !matches!(path.ends, Ends::Reference(_));
+        return Ok(PATHS.iter().filter(is_of_mesh).collect());
     }
     let mut paths: Vec<&Path> = Vec::new();
     for name in names {
@@ -246,7 +283,12 @@ mod tests {
         let names = ["Inline-REST".to_owned(), "inline-rest".to_owned()];
         let paths = chosen(&names).expect("known");
         assert_eq!(paths.len(), 1);
-        assert_eq!(chosen(&[]).expect("all").len(), PATHS.len());
+        // The references of HTTP/2 are run by name.
+        assert_eq!(chosen(&[]).expect("all").len(), PATHS.len() - 3);
+        assert_eq!(
+            chosen(&OF_HTTP2.map(str::to_owned)).expect("known").len(),
+            7
+        );
         let error = chosen(&["envoy-3-rest".to_owned()]).expect_err("unknown");
         assert!(error.to_string().contains("envoy-2-rest"), "{error}");
     }

@@ -243,6 +243,7 @@ pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
             let mut order: Vec<(&Subject, Option<Failure>)> = subjects
                 .iter()
                 .filter(|subject| condition.holds(subject.path))
+                .filter(|subject| suits(subject.path, condition.rate))
                 .map(|subject| {
                     let chain = || no_chain(subject.path, condition.hops);
                     (subject, subject.hole.clone().or_else(chain))
@@ -301,12 +302,18 @@ fn step(case: &Case, repetition: u32, spec: &Spec, hole: Option<Failure>) -> Ste
 }
 
 fn no_chain(path: &Path, hops: u32) -> Option<Failure> {
-    let is_peer = matches!(path.ends, Ends::Peer(_));
+    let is_peer = matches!(path.ends, Ends::Peer(_) | Ends::Reference(_));
     (is_peer && hops > 1).then(|| Failure {
-        what: format!("{}: the C++ programs are no link of a chain", path.name),
+        what: format!("{}: only our own programs are links of a chain", path.name),
         place: format!("{hops} hops"),
         next: "leave it out of runs with --hops".to_owned(),
     })
+}
+
+/// Whether a path says anything at this rate. h2load paces each connection by itself, and all of them
+/// at the same times: no schedule that another path keeps to.
+fn suits(path: &Path, rate: Option<u64>) -> bool {
+    rate.is_none() || path.ends != Ends::Reference("nghttp2")
 }
 
 /// Runs that time what the control plane does: the effect of a changed route, and refusals.

@@ -15,6 +15,9 @@ const ENVOY_VARIABLE: &str = "COREWIRE_ENVOY";
 const ENVOY_IN_TARGET: &str = "envoy/bin/envoy";
 const GATEWAY: &str = "corewire-mesh-gateway";
 const REPLICA: &str = "corewire-mesh-replica";
+const REFERENCE: &str = "corewire-reference";
+/// nghttp2's own tools, which are found as a shell finds them.
+const TOOLS: [&str; 2] = ["h2load", "nghttpd"];
 
 /// Where they are, as far as they are there.
 #[derive(Debug, Clone)]
@@ -24,6 +27,8 @@ pub(crate) struct Programs {
     pub(crate) envoy: Option<PathBuf>,
     /// The C++ gateway and replica.
     pub(crate) peers: Option<(PathBuf, PathBuf)>,
+    /// hyper, tonic, and nghttp2's tools behind the same options.
+    pub(crate) reference: Option<PathBuf>,
 }
 
 impl Programs {
@@ -33,7 +38,10 @@ impl Programs {
     /// When this program does not know where it is itself.
     pub(crate) fn find(envoy: Option<&FilePath>, peers: Option<&FilePath>) -> anyhow::Result<Self> {
         let corewire = env::current_exe().context("this program does not know where it is")?;
-        let peers = Peers::directories(peers)
+        let directories = Peers::directories(peers);
+        let reference = directories.iter().map(|dir| dir.join(REFERENCE));
+        let reference = reference.into_iter().find(|program| program.is_file());
+        let peers = directories
             .iter()
             .map(|dir| (dir.join(GATEWAY), dir.join(REPLICA)))
             .find(|(gateway, replica)| gateway.is_file() && replica.is_file());
@@ -41,7 +49,14 @@ impl Programs {
             envoy: find_envoy(envoy, &corewire),
             corewire,
             peers,
+            reference,
         })
+    }
+
+    /// The Rust program of the references. A path that needs it is a hole without it, so this one never
+    /// stands in for it.
+    pub(crate) fn reference_or_this(&self) -> &FilePath {
+        self.reference.as_deref().unwrap_or(&self.corewire)
     }
 
     /// Why `path` cannot be run here; `None` when it can.
@@ -62,9 +77,22 @@ impl Programs {
                 "the C++ programs of the mesh are not built",
                 "build them with `make peers`",
             ),
+            (_, Ends::Reference(_)) if self.reference.is_none() => hole(
+                "the reference programs in Rust are not built",
+                "build them with `make peers`",
+            ),
+            (_, Ends::Reference("nghttp2")) if !TOOLS.iter().all(|tool| is_in_path(tool)) => hole(
+                "h2load and nghttpd are not here",
+                "`scripts/setup` installs nghttp2-client and nghttp2-server",
+            ),
             _ => None,
         }
     }
+}
+
+fn is_in_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }
 
 fn find_envoy(given: Option<&FilePath>, corewire: &FilePath) -> Option<PathBuf> {
@@ -104,6 +132,7 @@ mod tests {
             corewire: PathBuf::from("corewire"),
             envoy: None,
             peers: None,
+            reference: None,
         };
         let hole = |name: &str| programs.hole(Path::named(name).expect("known"));
         assert!(
@@ -114,6 +143,12 @@ mod tests {
         );
         assert!(
             hole("grpc-xds")
+                .expect("missing")
+                .next
+                .contains("make peers")
+        );
+        assert!(
+            hole("ref-hyper")
                 .expect("missing")
                 .next
                 .contains("make peers")

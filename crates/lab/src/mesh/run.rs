@@ -179,6 +179,7 @@ impl Bench {
         let mut arguments = match case.path.ends {
             Ends::Corewire(transport) => words(&["nf", "smf-gateway", "--transport", transport]),
             Ends::Peer(kind) => words(&["--kind", kind]),
+            Ends::Reference(kind) => words(&["gateway", "--kind", kind]),
         };
         let mut option = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
         option("--target", topology.target.clone());
@@ -201,6 +202,7 @@ impl Bench {
         arguments.extend(topology.gateway_tls.iter().cloned());
         let program = match (case.path.ends, &self.programs.peers) {
             (Ends::Peer(_), Some((gateway, _))) => gateway,
+            (Ends::Reference(_), _) => self.programs.reference_or_this(),
             _ => &self.programs.corewire,
         };
         spawn(program, arguments, &topology.environment, &self.cpus.client)

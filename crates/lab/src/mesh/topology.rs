@@ -116,6 +116,7 @@ impl Topology {
             let mut arguments = match case.path.ends {
                 Ends::Corewire(_) => words(&["nf", "smf-pdu-session"]),
                 Ends::Peer(kind) => words(&["--kind", kind]),
+                Ends::Reference(kind) => words(&["replica", "--kind", kind]),
             };
             arguments.extend(words(&["--json", "--ports", &ports.to_string()]));
             arguments.extend(server_tls(place, case));
@@ -124,6 +125,7 @@ impl Topology {
             }
             let program = match (case.path.ends, &place.programs.peers) {
                 (Ends::Peer(_), Some((_, replica))) => replica,
+                (Ends::Reference(_), _) => place.programs.reference_or_this(),
                 _ => &place.programs.corewire,
             };
             started.push(spawn(program, arguments, &[], &place.cpus.server)?);

@@ -29,7 +29,7 @@ pub(super) struct Paint {
 ///
 /// The eight adapters of the thesis come first, in the order of its figures' families; then those of
 /// the other scenarios.
-const KNOWN: [(&str, &str, Texture); 46] = [
+const KNOWN: [(&str, &str, Texture); 49] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
     ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
@@ -64,6 +64,9 @@ const KNOWN: [(&str, &str, Texture); 46] = [
     ("grpc-xds", "#2f66c8", Texture::Plain),
     ("ref-grpc", "#86b4ec", Texture::Hatched),
     ("ref-nghttp2", "#a3877a", Texture::Dotted),
+    ("ref-hyper", "#b0506e", Texture::Plain),
+    ("ref-tonic", "#d99bb0", Texture::Hatched),
+    ("ref-h2load", "#7d6a5c", Texture::Plain),
     // The RMR scenario: the real library grey, NNG green, gRPC blue, ours orange to red.
     ("rmr", "#6b7480", Texture::Plain),
     ("rmr-nng", "#1f9470", Texture::Hatched),

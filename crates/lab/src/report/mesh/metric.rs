@@ -56,7 +56,11 @@ impl Metric {
             Self::OneWayP50 => one_way("p50"),
             Self::OneWayP99 => one_way("p99"),
             Self::OneWayJitter => one_way("stddev"),
-            Self::Qps => Some(measured.qps),
+            // Who writes each request to a log is not judged by what that costs.
+            Self::Qps => {
+                let unlogged = record.extra.get("unlogged_qps");
+                unlogged.and_then(Value::as_f64).or(Some(measured.qps))
+            }
             Self::CpuAll => extra(&["role_cpu_us_per_request", "all"]),
             Self::CpuPod => sum("role_cpu_us_per_request"),
             Self::PodMilliCores => sum("role_cpu_milli"),

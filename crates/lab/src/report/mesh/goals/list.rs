@@ -62,7 +62,7 @@ use Bound::{Above, AtLeast, AtMost, Share, Times};
 use Where::{AtRate, Refusals, Saturated, Updates};
 
 /// What the project has set itself, in the order of its performance goals.
-pub(super) const GOALS: [Goal; 37] = [
+pub(super) const GOALS: [Goal; 45] = [
     goal(
         "99th percentile, inline HTTP/2 as a share of two Envoys",
         AtRate,
@@ -350,6 +350,78 @@ pub(super) const GOALS: [Goal; 37] = [
         Times("ref-grpc"),
         Some(5.0),
         Some(7.0),
+    ),
+    goal(
+        "gRPC without a mesh against tonic: saturated rate",
+        Saturated,
+        "direct-grpc",
+        Metric::Qps,
+        Times("ref-tonic"),
+        Some(2.5),
+        Some(4.0),
+    ),
+    goal(
+        "the same: CPU at the rate",
+        AtRate,
+        "direct-grpc",
+        Metric::CpuAll,
+        Share("ref-tonic"),
+        None,
+        None,
+    ),
+    goal(
+        "the same: median at the rate",
+        AtRate,
+        "direct-grpc",
+        Metric::P50,
+        Share("ref-tonic"),
+        None,
+        None,
+    ),
+    goal(
+        "REST without a mesh against hyper: saturated rate",
+        Saturated,
+        "direct-rest",
+        Metric::Qps,
+        Times("ref-hyper"),
+        Some(1.8),
+        Some(3.0),
+    ),
+    goal(
+        "the same: CPU at the rate",
+        AtRate,
+        "direct-rest",
+        Metric::CpuAll,
+        Share("ref-hyper"),
+        None,
+        None,
+    ),
+    goal(
+        "the same: median at the rate",
+        AtRate,
+        "direct-rest",
+        Metric::P50,
+        Share("ref-hyper"),
+        None,
+        None,
+    ),
+    goal(
+        "REST without a mesh against nghttpd and h2load: saturated rate",
+        Saturated,
+        "direct-rest",
+        Metric::Qps,
+        Times("ref-h2load"),
+        Some(1.0),
+        Some(1.2),
+    ),
+    goal(
+        "the same against the nghttp2 C++ reference",
+        Saturated,
+        "direct-rest",
+        Metric::Qps,
+        Times("ref-nghttp2"),
+        None,
+        None,
     ),
     goal(
         "policy update in effect, native: 99th percentile",
