@@ -24,7 +24,12 @@ pub(crate) fn print(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let mut lines = vec![
         "Scenarios".to_owned(),
         row(NAME, "GUTI allocation through every adapter"),
+        row("floor", "of guti: what bare sockets and memory can do"),
         row(mesh::NAME, "the inline mesh beside the sidecar it replaces"),
+        row(
+            "http2",
+            "of mesh: HTTP/2 and gRPC alone, beside hyper and tonic",
+        ),
         row(rmr::NAME, "message routing over every transport"),
         row(core5g::NAME, "a 5G core: registration, session, detach"),
         row(qualities::NAME, "what each framework can do, tried"),
