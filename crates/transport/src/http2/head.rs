@@ -33,9 +33,6 @@ pub(super) const QUERY: &str = "corewire-query";
 /// The exact HTTP status of an answer, where its code alone would mean another.
 pub(super) const HTTP_STATUS: &str = "corewire-http-status";
 
-/// Octets of a credential below which it is never indexed.
-const GUESSABLE: usize = 128;
-
 /// Octets from which a body's length is announced: below, the receiver needs no preparation.
 pub(super) const TELL_LENGTH_FROM: usize = 8 << 10;
 
@@ -315,9 +312,8 @@ pub(super) fn push_headers<'a>(
             }
             (b"content-type", Flavour::Rest) if skip_type => {}
             (b"corewire-query" | b"corewire-method" | b"corewire-http-status", Flavour::Rest) => {}
-            // A short secret could be guessed, one compression table's hit at a time; a token's
-            // signature cannot, and is long for every message (RFC 7541, 7.1.3).
-            (b"authorization", _) if value.len() < GUESSABLE => {
+            // A token is a secret: not for compression tables. nghttp2 never puts it there anyway.
+            (b"authorization", _) => {
                 list.push(Field::named("authorization", value).unindexed());
             }
             _ => list.push(varying.mark(Field::new(name, value))),
