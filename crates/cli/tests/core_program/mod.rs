@@ -3,15 +3,19 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use serde_json::Value;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
+
+/// Cores of this process.
+static CORES: AtomicU8 = AtomicU8::new(0);
 
 /// A core that ends with the test.
 pub(crate) struct Core {
     folder: tempfile::TempDir,
-    n2: String,
+    /// Where its AMF listens for gNBs.
+    pub(crate) n2: String,
 }
 
 /// UEs on their way.
@@ -20,10 +24,11 @@ pub(crate) struct Attach(Option<Child>);
 impl Core {
     pub(crate) fn up(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let n2 = TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a port")
-            .to_string();
+        // An address of its own: a port that was free a moment ago may be another test's client's
+        // when an AMF listens there again.
+        let [_, _, high, low] = std::process::id().to_be_bytes();
+        let number = CORES.fetch_add(1, Ordering::Relaxed) + 1;
+        let n2 = format!("127.{}.{low}.{number}:38412", high % 200 + 1);
         let core = Self { folder, n2 };
         let mut all = vec!["up", "--json", "--n2-listen", &core.n2];
         all.extend(options);
@@ -34,6 +39,10 @@ impl Core {
 
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.path().join("state")
+    }
+
+    pub(crate) fn subscribers(&self) -> PathBuf {
+        self.state().join("subscribers.toml")
     }
 
     pub(crate) fn core(&self, arguments: &[&str]) -> Output {
@@ -52,7 +61,7 @@ impl Core {
         let child = Command::new(env!("CARGO_BIN_EXE_corewire"))
             .args(["ran", "attach", "--json", "--n2", "tcp", "--amf", &self.n2])
             .arg("--subscribers")
-            .arg(self.state().join("subscribers.toml"))
+            .arg(self.subscribers())
             .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -103,11 +112,17 @@ impl Core {
         status["address"].as_str().expect("an address").to_owned()
     }
 
-    /// Kills an NF as a fault would.
+    /// Kills an NF as a fault would; when it returns, the NF is gone.
     pub(crate) fn kill(&self, nf: &str) {
         let pid = self.status(nf)["pid"].to_string();
         let killed = Command::new("kill").args(["-9", &pid]).status();
         assert!(killed.expect("kill runs").success());
+        let stat = format!("/proc/{pid}/stat");
+        self.until(
+            Duration::from_secs(10),
+            "the end of what was killed",
+            || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z ")),
+        );
     }
 
     /// Waits until this is so.

@@ -1,6 +1,6 @@
 //! AN release (TS 23.502, 4.2.6): a UE becomes idle; its sessions lose their downlink tunnels.
 
-use super::gnb::Link;
+use super::gnb::{ConnectionId, Link};
 use super::network::NGAP_TIMER;
 use super::peers::nsmf;
 use super::ue::{Event, Ue};
@@ -25,7 +25,7 @@ pub(super) async fn by_network(ue: &mut Ue, cause: Cause) {
     let until = Instant::now() + NGAP_TIMER;
     let _answered = ue
         .wait(until, |event| match event {
-            Event::Ngap(message)
+            Event::Ngap(_, message)
                 if matches!(*message, NgapMessage::UeContextReleaseComplete(_)) =>
             {
                 Ok(())
@@ -37,8 +37,15 @@ pub(super) async fn by_network(ue: &mut Ue, cause: Cause) {
 }
 
 /// The connection is lost with its gNB, or by its reset.
-pub(super) async fn lost(ue: &mut Ue, link: &Link) {
-    if ue.link.as_ref() == Some(link) {
+pub(super) async fn lost(ue: &mut Ue, connection: ConnectionId) {
+    if ue.is_by(connection) {
+        idle(ue).await;
+    }
+}
+
+/// The connection is lost, if it is with this gNB.
+pub(super) async fn lost_at(ue: &mut Ue, gnb: u64) {
+    if ue.link.as_ref().is_some_and(|link| link.is_at(gnb)) {
         idle(ue).await;
     }
 }

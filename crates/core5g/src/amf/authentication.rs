@@ -13,7 +13,7 @@
 use super::peers::nausf::{self, Challenge, Refusal};
 use super::ue::{Ended, Ue, Uplink};
 use super::{identity, initial};
-use crate::aka::{Abba, Kamf, ServingNetwork};
+use crate::aka::{Abba, Kamf, ServingNetwork, Supi};
 use crate::nas::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
     Ksi, MmCause, NasMessage,
@@ -27,6 +27,8 @@ const FAILURES: u32 = 2;
 
 /// What a successful authentication leaves.
 pub(super) struct Authenticated {
+    /// Who it is. A context that was another's still is.
+    pub(super) supi: Supi,
     pub(super) kamf: Kamf,
     pub(super) ksi: Ksi,
 }
@@ -111,11 +113,13 @@ async fn confirm(
     let confirmed = nausf::confirm(ue, challenge, &response.res_star).await;
     match (accepted, confirmed) {
         (true, Ok(Some(confirmed))) => {
-            let kamf = confirmed.kseaf.kamf(&confirmed.supi, &Abba::default());
-            ue.supi = Some(confirmed.supi);
+            let supi = confirmed.supi;
+            let kamf = confirmed.kseaf.kamf(&supi, &Abba::default());
+            // Nobody's until now; one that is another's stays so until the UE has the new keys.
+            ue.supi.get_or_insert(supi);
             let done = || json!({"authentication": {"state": "CONFIRMED"}});
             ue.tell("set-auth", done).await;
-            Ok(Authenticated { kamf, ksi })
+            Ok(Authenticated { supi, kamf, ksi })
         }
         (_, Err(refusal)) if accepted => Err(refused(ue, refusal)),
         _ => {

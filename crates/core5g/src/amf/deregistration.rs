@@ -22,10 +22,10 @@ pub(super) async fn by_ue(ue: &mut Ue, request: DeregistrationRequestFromUe, ver
 }
 
 /// The network wants the UE gone: its subscription was withdrawn, or an operator says so.
-pub(super) async fn by_network(ue: &mut Ue) {
+pub(super) async fn by_network(ue: &mut Ue, reregistration_required: bool) {
     if ue.link.is_some() && ue.security.is_some() {
         let request = DeregistrationRequestToUe {
-            reregistration_required: false,
+            reregistration_required,
             cause: None,
         };
         // A UE that does not answer is gone all the same (TS 24.501, 5.5.2.3.5, case a).
@@ -54,6 +54,14 @@ pub(super) async fn implicit(ue: &mut Ue) {
     }
 }
 
+/// The UE has become another subscriber's: nothing of the former's is the new one's.
+pub(super) async fn of_former_subscriber(ue: &mut Ue) {
+    end(ue).await;
+    ue.forget_names();
+    ue.pending.clear();
+    ue.allowed.clear();
+}
+
 async fn end(ue: &mut Ue) {
     session_transport::release_all(ue).await;
     let at_udm = async {
@@ -68,7 +76,7 @@ async fn end(ue: &mut Ue) {
 
 async fn forget(ue: &mut Ue) {
     store::remove(ue).await;
-    if let Some(guti) = ue.guti {
+    for guti in [ue.guti, ue.former].into_iter().flatten() {
         ue.amf.gutis.deallocate(&guti, &ue.sbi).await;
     }
     ue.set_registered(false);

@@ -31,6 +31,13 @@ pub(super) struct Gnbs {
     next: AtomicU64,
 }
 
+/// One connection of one UE: no other has it, whatever numbers a gNB says again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ConnectionId {
+    gnb: u64,
+    serial: u64,
+}
+
 impl Gnbs {
     /// Calls a UE by every gNB that serves one of these areas.
     pub(super) fn page(&self, s_tmsi: STmsi, tais: &[Tai]) {
@@ -92,25 +99,52 @@ impl Gnb {
         own.iter().any(|tai| tais.contains(tai))
     }
 
-    /// The UE whose connection this is, by either of its numbers.
-    pub(super) fn find(self: &Arc<Self>, connection: UeConnection) -> Option<(Arc<Slot>, Link)> {
-        let ues = self.ues();
-        let found = match (connection.ran, connection.amf) {
-            (Some(ran), _) => ues.get_key_value(&ran.0),
-            (None, Some(amf)) => ues.iter().find(|(_, found)| found.slot.id == amf),
+    /// A UE has lost its connection, if its numbers name one.
+    pub(super) fn lose(&self, numbers: UeConnection) {
+        let mut ues = self.ues();
+        let ran = match (numbers.ran, numbers.amf) {
+            (Some(ran), _) => Some(ran.0),
+            (None, Some(amf)) => {
+                let found = ues.iter().find(|(_, found)| found.slot.id == amf);
+                found.map(|(ran, _)| *ran)
+            }
             (None, None) => None,
         };
-        let (ran, found) = found?;
-        Some((Arc::clone(&found.slot), self.link(found, *ran)))
+        let Some(ran) = ran else { return };
+        let fits = |found: &Connection| numbers.amf.is_none_or(|amf| amf == found.slot.id);
+        if !ues.get(&ran).is_some_and(fits) {
+            return;
+        }
+        if let Some(connection) = ues.remove(&ran) {
+            drop(ues);
+            self.lost(&connection);
+        }
     }
 
     /// Every UE has lost its connection.
-    pub(super) fn lose_all(self: &Arc<Self>) {
+    pub(super) fn lose_all(&self) {
         let ues = std::mem::take(&mut *self.ues());
-        for (ran, connection) in ues {
-            let link = self.link(&connection, ran);
-            connection.slot.deliver(Event::Lost(link));
+        for connection in ues.values() {
+            self.lost(connection);
         }
+    }
+
+    /// Tells the UE. It is told once of each connection, which is out of the table.
+    fn lost(&self, connection: &Connection) {
+        let id = self.id(connection.serial);
+        let _gone_itself = connection.slot.deliver(Event::Lost(id));
+    }
+
+    const fn id(&self, serial: u64) -> ConnectionId {
+        let gnb = self.number;
+        ConnectionId { gnb, serial }
+    }
+
+    /// The UE with these numbers here, and its connection.
+    fn of(&self, ue: UePair) -> Option<(Arc<Slot>, ConnectionId)> {
+        let ues = self.ues();
+        let found = ues.get(&ue.ran.0).filter(|found| found.slot.id == ue.amf)?;
+        Some((Arc::clone(&found.slot), self.id(found.serial)))
     }
 
     fn connection(&self, slot: &Arc<Slot>, stream: u16) -> Connection {
@@ -156,13 +190,23 @@ pub(super) struct Link {
     serial: u64,
 }
 
-impl PartialEq for Link {
-    fn eq(&self, other: &Self) -> bool {
-        self.gnb.number == other.gnb.number && self.serial == other.serial
-    }
-}
-
 impl Link {
+    /// Which connection it is.
+    pub(super) fn id(&self) -> ConnectionId {
+        self.gnb.id(self.serial)
+    }
+
+    /// The same connection as this UE's; `None` when it is over.
+    pub(super) fn of(&self, slot: &Arc<Slot>) -> Option<Self> {
+        let mut ues = self.gnb.ues();
+        let connection = ues.get_mut(&self.ue.ran.0)?;
+        if connection.serial != self.serial {
+            return None;
+        }
+        connection.slot = Arc::clone(slot);
+        Some(self.gnb.link(connection, self.ue.ran.0))
+    }
+
     fn send(&self, message: impl Into<NgapMessage>) {
         self.gnb.send(self.stream, &message.into());
     }
@@ -220,6 +264,11 @@ impl Link {
             ue: UeIds::Pair(self.ue),
             cause,
         });
+    }
+
+    /// Whether the connection is with this gNB.
+    pub(super) fn is_at(&self, gnb: u64) -> bool {
+        self.gnb.number == gnb
     }
 
     /// Whether the gNB says the same number for both.
@@ -348,11 +397,16 @@ fn dispatch(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: NgapMessage) {
         NgapMessage::NgReset(reset) => ng_reset::run(gnb, reset),
         NgapMessage::InitialUeMessage(message) => initial(amf, gnb, stream, message),
         NgapMessage::UplinkNas(uplink) => {
-            to_ue(amf, gnb, uplink.ue, Event::Nas(uplink.nas));
+            let nas = uplink.nas;
+            to_ue(amf, gnb, uplink.ue, |id| Event::Nas(id, nas));
         }
+        NgapMessage::ErrorIndication(error) => lost_at_gnb(gnb, &error),
+        // Of a UE that came back elsewhere, or whose number is another's by now: the last word about
+        // a connection that is over needs no answer (TS 38.413, 10.6).
+        NgapMessage::UeContextReleaseComplete(complete) if gnb.of(complete.ue).is_none() => {}
         other => {
             if let Some(ue) = pair(&other) {
-                to_ue(amf, gnb, ue, Event::Ngap(Box::new(other)));
+                to_ue(amf, gnb, ue, |id| Event::Ngap(id, Box::new(other)));
             }
         }
     }
@@ -373,12 +427,10 @@ const fn pair(message: &NgapMessage) -> Option<UePair> {
     })
 }
 
-/// A UE has a new connection: one that is known by its temporary identity, or a new one.
+/// A UE has a new connection. One that is known by its temporary identity is asked whether the message
+/// is its own: until it says so, what comes by this connection is nothing to it.
 fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessage) {
-    let known = message.s_tmsi.and_then(|s_tmsi| {
-        s_tmsi.within(amf.network.guami)?;
-        amf.ues.by_tmsi(s_tmsi.tmsi)
-    });
+    let known = message.s_tmsi.and_then(|s_tmsi| amf.ues.by_tmsi(s_tmsi));
     let is_new = known.is_none();
     let slot = known.or_else(|| amf.ues.add(amf.runtime.loops().len()));
     let Some(slot) = slot else {
@@ -389,18 +441,27 @@ fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessag
         let busy = error_indication(None, Some(message.ran), Cause::OVERLOAD);
         gnb.send(stream, &busy);
         if is_new {
-            amf.ues.remove(&slot, None, None);
+            let _nothing_came = amf.ues.forget(&slot);
         }
         return;
     };
-    let event = Event::Initial(link.clone(), message.nas);
     if is_new {
+        let event = Event::Stranger(link, message.nas, Asked::Nobody);
         return ue::start(ue::new(amf, &slot), event);
     }
-    if slot.deliver(event) == Delivery::Dropped {
+    if slot.deliver(Event::Initial(link.clone(), message.nas)) == Delivery::Dropped {
         // It went this moment, or its mailbox is full; the UE's own timer brings it back.
         link.forget();
     }
+}
+
+/// Whether whom a first message names was asked if he knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Not yet.
+    Nobody,
+    /// He does not: the message is forged, or was received before, or the name is another's now.
+    InVain,
 }
 
 /// Serves whoever is behind this connection as a UE of which nothing is known.
@@ -408,11 +469,13 @@ pub(super) fn divert(amf: &Arc<Amf>, link: &Link, nas: Vec<u8>) {
     let Some(slot) = amf.ues.add(amf.runtime.loops().len()) else {
         return link.forget();
     };
-    let (gnb, ran) = (&link.gnb, link.ue.ran.0);
-    let connection = gnb.connection(&slot, link.stream);
-    let other = gnb.link(&connection, ran);
-    gnb.ues().insert(ran, connection);
-    ue::start(ue::new(amf, &slot), Event::Initial(other, nas));
+    match link.of(&slot) {
+        Some(link) => {
+            let event = Event::Stranger(link, nas, Asked::InVain);
+            ue::start(ue::new(amf, &slot), event);
+        }
+        None => drop(amf.ues.forget(&slot)),
+    }
 }
 
 /// The gNB's number is this UE's; who had it before has lost its connection. `None` when the gNB has too
@@ -427,31 +490,46 @@ fn take(gnb: &Arc<Gnb>, slot: &Arc<Slot>, ran: u32, stream: u16) -> Option<Link>
     let before = ues.insert(ran, connection);
     drop(ues);
     if let Some(before) = before.filter(|before| !Arc::ptr_eq(&before.slot, slot)) {
-        let lost = gnb.link(&before, ran);
-        before.slot.deliver(Event::Lost(lost));
+        gnb.lost(&before);
     }
     Some(link)
 }
 
-/// Hands a message to the UE that it is about, when it comes by the gNB that serves the UE
-/// (TS 38.413, 10.6).
-fn to_ue(amf: &Arc<Amf>, gnb: &Arc<Gnb>, ue: UePair, event: Event) {
-    let found = gnb
-        .ues()
-        .get(&ue.ran.0)
-        .map(|found| Arc::clone(&found.slot));
-    let Some(slot) = found.filter(|slot| slot.id == ue.amf) else {
-        let cause = match amf.ues.by_id(ue.amf) {
-            Some(_) => Cause::INCONSISTENT_REMOTE_UE_ID,
-            None => Cause::UNKNOWN_LOCAL_UE_ID,
-        };
-        return gnb.send(
-            COMMON_STREAM,
-            &error_indication(Some(ue.amf), Some(ue.ran), cause),
-        );
+/// Hands a message to the UE that it is about, when it comes by the gNB that serves the UE. Numbers
+/// that do not belong together are told, and what this gNB has under either is over (TS 38.413, 10.6).
+fn to_ue(amf: &Arc<Amf>, gnb: &Arc<Gnb>, ue: UePair, event: impl FnOnce(ConnectionId) -> Event) {
+    if let Some((slot, id)) = gnb.of(ue) {
+        if slot.deliver(event(id)) == Delivery::Dropped {
+            eprintln!("amf: a UE is gone, or sends faster than it is served");
+        }
+        return;
+    }
+    let cause = match amf.ues.by_id(ue.amf) {
+        Some(slot) => {
+            let _gone_already = slot.deliver(Event::LostAt(gnb.number));
+            Cause::INCONSISTENT_REMOTE_UE_ID
+        }
+        None => Cause::UNKNOWN_LOCAL_UE_ID,
     };
-    if slot.deliver(event) == Delivery::Dropped {
-        eprintln!("amf: a UE is gone, or sends faster than it is served");
+    gnb.lose(UeConnection {
+        amf: None,
+        ran: Some(ue.ran),
+    });
+    gnb.send(
+        COMMON_STREAM,
+        &error_indication(Some(ue.amf), Some(ue.ran), cause),
+    );
+}
+
+/// A gNB does not know a UE, or by other numbers: the connection is over (TS 38.413, 8.7.5 and 10.6).
+fn lost_at_gnb(gnb: &Gnb, error: &ErrorIndication) {
+    let about_numbers = matches!(
+        error.cause,
+        Some(Cause::UNKNOWN_LOCAL_UE_ID | Cause::INCONSISTENT_REMOTE_UE_ID)
+    );
+    if let (true, Some(_), Some(_)) = (about_numbers, error.amf, error.ran) {
+        let (amf, ran) = (error.amf, error.ran);
+        gnb.lose(UeConnection { amf, ran });
     }
 }
 

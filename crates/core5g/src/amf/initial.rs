@@ -1,58 +1,60 @@
 //! A UE's first message on a connection, and which procedure a message belongs to.
 
-use super::gnb::Link;
-use super::ue::{Ue, Uplink};
-use super::{
-    an_release, deregistration, gnb, registration, service_request, session_transport, store,
-};
+use super::gnb::{Asked, Link};
+use super::ue::{Event, Ue, Uplink};
+use super::ues::Delivery;
+use super::{an_release, deregistration, registration, service_request, session_transport, store};
 use crate::nas::{MmCause, MobileIdentity, NasMessage, RegistrationReject, STmsi, ServiceReject};
 use crate::ngap::Cause;
 
-/// INITIAL UE MESSAGE (TS 38.413, 8.6.1): a UE has a new connection, and may be this one.
-pub(super) async fn run(ue: &mut Ue, link: Link, octets: &[u8]) {
-    let verified = verified(ue, octets);
-    if ue.registered && verified.is_none() {
-        // Somebody says a name of this UE and cannot prove it: it keeps what it has, and whoever it
-        // is is served as a UE of which nothing is known.
-        return gnb::divert(&ue.amf, &link, octets.to_vec());
-    }
-    if ue.link.as_ref().is_some_and(|before| *before != link) {
+/// The UE has a new connection (TS 38.413, 8.6.1): its first message there is under its keys.
+pub(super) async fn arrived(ue: &mut Ue, link: Link, uplink: Uplink) {
+    if ue
+        .link
+        .as_ref()
+        .is_some_and(|before| before.id() != link.id())
+    {
         // The UE came back without a word to its former gNB (TS 23.502, 4.2.2.2.2, step 21).
         an_release::abandon_link(ue, &link).await;
     }
     ue.set_link(Some(link));
-    let uplink = match verified {
-        Some(uplink) => Some(uplink),
-        None => first_words(ue, octets).await,
-    };
-    match uplink {
-        Some(uplink) => dispatch(ue, uplink).await,
+    ue.set_secured();
+    dispatch(ue, uplink).await;
+    let_go_of_strangers(ue).await;
+}
+
+/// Somebody of whom nothing is known has a connection. Whom his message names may be stored: then it
+/// is for that UE to say whether it is its own. What nobody can check is still good for asking who
+/// it is.
+pub(super) async fn stranger(ue: &mut Ue, link: Link, octets: &[u8], asked: Asked) {
+    let Ok(message) = NasMessage::decode_unverified(octets) else {
         // Nothing that can be answered in the UE's words.
-        None => return an_release::by_network(ue, Cause::ABSTRACT_SYNTAX_ERROR).await,
+        ue.set_link(Some(link));
+        return an_release::by_network(ue, Cause::ABSTRACT_SYNTAX_ERROR).await;
+    };
+    if asked == Asked::Nobody
+        && let Some(name) = temporary_identity(&message)
+        && let Some(known) = store::find(&ue.amf, name).await
+    {
+        // This one has neither connection nor registration, and ends.
+        if let Some(link) = link.of(&known)
+            && known.deliver(Event::Initial(link.clone(), octets.to_vec())) == Delivery::Dropped
+        {
+            link.forget();
+        }
+        return;
     }
+    ue.set_link(Some(link));
+    let count = None;
+    dispatch(ue, Uplink { message, count }).await;
+    let_go_of_strangers(ue).await;
+}
+
+/// Who is not registered after all that has no use for his connection.
+async fn let_go_of_strangers(ue: &mut Ue) {
     if !ue.registered && ue.link.is_some() {
         an_release::by_network(ue, Cause::NORMAL_RELEASE).await;
     }
-}
-
-/// The message, when it is under the context that is here.
-fn verified(ue: &mut Ue, octets: &[u8]) -> Option<Uplink> {
-    ue.read(octets).ok().filter(|uplink| uplink.count.is_some())
-}
-
-/// The first message of a UE of which nothing is known here: its context may be stored. What nobody
-/// can check is still good for asking the UE who it is.
-async fn first_words(ue: &mut Ue, octets: &[u8]) -> Option<Uplink> {
-    let message = NasMessage::decode_unverified(octets).ok()?;
-    if let Some(identity) = temporary_identity(&message)
-        && let Some(uplink) = store::restore(ue, identity, octets).await
-    {
-        return Some(uplink);
-    }
-    Some(Uplink {
-        message,
-        count: None,
-    })
 }
 
 /// By which temporary identity the UE can be found.
@@ -76,6 +78,10 @@ pub(super) async fn dispatch(ue: &mut Ue, uplink: Uplink) {
     let Uplink { message, count } = uplink;
     if let Some(count) = count {
         ue.kgnb_count = count;
+        if ue.former.is_some() && temporary_identity(&message) == ue.guti.map(STmsi::of) {
+            // It has its new name: it says it.
+            store::confirm_guti(ue).await;
+        }
     }
     match message {
         NasMessage::RegistrationRequest(request) => {

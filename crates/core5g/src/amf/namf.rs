@@ -1,9 +1,10 @@
 //! What other NFs ask of an AMF: Namf_Communication (TS 29.518), and what it is called back for.
 
 use super::session_transport::Transfer;
-use super::ue::{self, Event};
+use super::ue::{Event, Notice, Why};
 use super::ues::{Delivery, Slot};
 use super::{Amf, store};
+use crate::sbi::model::udm::DeregistrationData;
 use crate::sbi::{Exchange, Problem, Reply, Router};
 use crate::smf::{N1N2MessageTransferReqData, N1N2MessageTransferRspData};
 use std::sync::Arc;
@@ -19,7 +20,10 @@ pub(super) fn router(amf: Arc<Amf>) -> Router<Amf> {
             "/namf-callback/v1/{supi}/sm-context-status/{pduSessionId}/{handle}",
             session_status,
         )
-        .post("/namf-callback/v1/{supi}/dereg-notify", deregister)
+        .post(
+            "/namf-callback/v1/{supi}/dereg-notify/{registration}",
+            deregister,
+        )
 }
 
 /// N1N2MessageTransfer (TS 29.518, 5.2.2.3.1).
@@ -72,10 +76,19 @@ async fn session_status(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Prob
     Ok(Reply::no_content())
 }
 
-/// DeregistrationNotification (TS 29.503, 5.3.2.3).
+/// DeregistrationNotification (TS 29.503, 5.3.2.3). It names the registration that it means: another
+/// AMF may have been at this address before, and the UE may have come anew since.
 async fn deregister(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
+    let unknown = |_| Problem::new(404, "CONTEXT_NOT_FOUND");
+    let registration: u64 = exchange.param("registration").parse().map_err(unknown)?;
+    let data: DeregistrationData = exchange.json()?;
+    let why = match data.dereg_reason.as_str() {
+        "SUBSCRIPTION_WITHDRAWN" => Why::Withdrawn,
+        "REREGISTRATION_REQUIRED" => Why::ToRegisterAgain,
+        _ => Why::Elsewhere,
+    };
     let slot = ue_of(&amf, exchange.param("supi")).await?;
-    deliver(&slot, Event::Deregister)?;
+    deliver(&slot, Event::Deregister(Notice { registration, why }))?;
     Ok(Reply::no_content())
 }
 
@@ -84,23 +97,8 @@ async fn ue_of(amf: &Arc<Amf>, supi: &str) -> Result<Arc<Slot>, Problem> {
     if let Some(slot) = amf.ues.by_supi(supi) {
         return Ok(slot);
     }
-    let unknown = || Problem::new(404, "CONTEXT_NOT_FOUND");
-    let slot = amf
-        .ues
-        .add(amf.runtime.loops().len())
-        .ok_or_else(|| Problem::new(503, "NF_CONGESTION"))?;
-    let mut ue = ue::new(amf, &slot);
-    if !store::find(&mut ue, supi).await {
-        amf.ues.remove(&slot, None, None);
-        return Err(unknown());
-    }
-    match slot.park(ue) {
-        None => Ok(slot),
-        Some((ue, event)) => {
-            ue::start(ue, event);
-            Ok(slot)
-        }
-    }
+    let found = store::find_supi(amf, supi).await;
+    found.ok_or_else(|| Problem::new(404, "CONTEXT_NOT_FOUND"))
 }
 
 fn deliver(slot: &Arc<Slot>, event: Event) -> Result<(), Problem> {

@@ -9,13 +9,15 @@
 //!   ── complete ──────────────▶│   both answers are awaited
 //! ```
 
-use super::network::{NGAP_TIMER, T3512};
+use super::network::{NAS_ATTEMPTS, NAS_TIMER, T3512};
 use super::peers::nudm;
 use super::ue::{Ended, Event, Ue};
-use super::{an_release, authentication, identity, initial, security_mode, session_transport};
+use super::{
+    an_release, authentication, deregistration, identity, initial, security_mode, session_transport,
+};
 use crate::nas::{
     MmCause, MobileIdentity, NasMessage, PduSessionSet, RegistrationAccept, RegistrationKind,
-    RegistrationRequest, STmsi, Snssai,
+    RegistrationRequest, Snssai,
 };
 use crate::ngap::{Cause, NgapMessage};
 use crate::runtime::{Flow, SbiFailure, both};
@@ -27,7 +29,8 @@ use std::time::Instant;
 pub(super) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: bool) {
     let (kind, follow_on) = (request.kind, request.follow_on);
     match register(ue, request, verified).await {
-        Ok(()) => {
+        Ok(Reached(false)) => ue.set_registered(true),
+        Ok(Reached(true)) => {
             ue.set_registered(true);
             if kind == RegistrationKind::Periodic && !follow_on {
                 // Nothing more is to come (TS 24.501, 5.3.1.3).
@@ -47,11 +50,14 @@ pub(super) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: boo
     }
 }
 
+/// Whether the UE, which is registered, still has the connection that it registered by.
+struct Reached(bool);
+
 async fn register(
     ue: &mut Ue,
     mut request: RegistrationRequest,
     verified: bool,
-) -> Result<(), Ended> {
+) -> Result<Reached, Ended> {
     if request.kind == RegistrationKind::Emergency {
         initial::refuse_registration(ue, MmCause::SERVICES_NOT_ALLOWED, verified);
         return Err(Ended::Refused);
@@ -59,19 +65,30 @@ async fn register(
     if request.capability.is_some() {
         ue.capability.clone_from(&request.capability);
     }
-    let known = verified && ue.supi.is_some();
+    // Under the UE's keys, but by a SUCI: only the home network knows whether it is the same subscriber
+    // (another USIM in the same equipment).
+    let known =
+        verified && ue.supi.is_some() && !matches!(request.identity, MobileIdentity::Suci(_));
+    let before = ue.supi;
     if !known {
         let who = who(ue, &request).await?;
         let begun = || json!({"attach": "INITIATED"});
         source3::tell(&ue.sbi, "update-initial-attach-init", &who, begun).await;
         let keys = authentication::run(ue, &who).await?;
+        let supi = keys.supi;
         if let Some(whole) = security_mode::run(ue, keys).await? {
             request = whole;
             if request.capability.is_some() {
                 ue.capability.clone_from(&request.capability);
             }
         }
-        take_name(ue).await;
+        if before != Some(supi) || !ue.registered {
+            if before.is_some_and(|before| before != supi) {
+                deregistration::of_former_subscriber(ue).await;
+            }
+            ue.supi = Some(supi);
+            take_name(ue).await;
+        }
     }
     if request.kind == RegistrationKind::Initial {
         // The UE has no session any more (TS 23.502, 4.2.2.2.2, step 17).
@@ -100,7 +117,7 @@ async fn register(
     } else {
         ue.save().await;
     }
-    accept(ue, &request).await?;
+    let reached = accept(ue, &request).await?;
     ue.tell("handle-attach-complete", || json!({"attach": "COMPLETED"}))
         .await;
     ue.tell(
@@ -108,7 +125,7 @@ async fn register(
         || json!({"guti": ue.guti.map(|guti| guti.to_string())}),
     )
     .await;
-    Ok(())
+    Ok(reached)
 }
 
 /// By which name the UE can be authenticated.
@@ -134,6 +151,7 @@ async fn take_name(ue: &Ue) {
 
 /// Tells the UDM that the UE is here, and asks what it may have.
 async fn subscribe(ue: &mut Ue) -> Result<(), SbiFailure> {
+    ue.registration = session_transport::new_handle();
     let subscription = match ue.sbi.flow() {
         Flow::ThreeGpp => {
             let (registered, subscription) =
@@ -173,49 +191,51 @@ fn allowed(here: &[Snssai], subscribed: &[Snssai], requested: &[Snssai]) -> Vec<
 }
 
 /// REGISTRATION ACCEPT, in the message that gives the gNB the UE's context.
-async fn accept(ue: &mut Ue, request: &RegistrationRequest) -> Result<(), Ended> {
+async fn accept(ue: &mut Ue, request: &RegistrationRequest) -> Result<Reached, Ended> {
     let gives_guti = request.kind != RegistrationKind::Periodic;
     let sessions = request.sessions.map(|_| ue.session_set());
     if let Some(theirs) = request.sessions {
         // Sessions that the UE does not have any more (TS 24.501, 5.5.1.3.4).
         session_transport::keep_only(ue, theirs).await;
     }
-    let accept = RegistrationAccept {
+    let accept = NasMessage::from(RegistrationAccept {
         guti: ue.guti.filter(|_| gives_guti),
         tai_list: ue.amf.network.tais(),
         allowed_nssai: ue.allowed.clone(),
         sessions,
         reactivation_failed: None,
         t3512: Some(T3512),
-    };
-    let Some(octets) = ue.protect(&accept.into()) else {
+    });
+    let Some(octets) = ue.protect(&accept) else {
         return Err(Ended::Refused);
     };
     if request.kind == RegistrationKind::Periodic || ue.context_at_gnb {
         ue.send_octets(octets);
-        return match gives_guti {
-            true => completed(ue, false).await,
-            false => Ok(()),
-        };
+        return Ok(match gives_guti {
+            true => completed(ue, &accept, false).await,
+            false => Reached(true),
+        });
     }
     let wanted = request.uplink_data.unwrap_or_default();
     session_transport::set_up_context(ue, octets, wanted).await;
-    completed(ue, true).await
+    Ok(completed(ue, &accept, true).await)
 }
 
-/// Waits for REGISTRATION COMPLETE and, where it was asked for, the gNB's answer; in either order.
-async fn completed(ue: &mut Ue, mut from_gnb: bool) -> Result<(), Ended> {
-    let until = Instant::now() + NGAP_TIMER;
-    let mut from_ue = true;
+/// Waits for REGISTRATION COMPLETE and, where it was asked for, the gNB's answer; in either order. The
+/// accept may be lost: it is repeated (T3550), and the UE stays registered under both of its names
+/// whatever comes (TS 24.501, 5.5.1.2.8).
+async fn completed(ue: &mut Ue, accept: &NasMessage, mut from_gnb: bool) -> Reached {
+    enum Came {
+        Nas(Vec<u8>),
+        Ngap(Box<NgapMessage>),
+    }
+    let mut until = Instant::now() + NAS_TIMER;
+    let (mut from_ue, mut sent) = (true, 1);
     while from_ue || from_gnb {
-        enum Came {
-            Nas(Vec<u8>),
-            Ngap(Box<NgapMessage>),
-        }
         let came = ue
             .wait(until, |event| match event {
-                Event::Nas(octets) => Ok(Came::Nas(octets)),
-                Event::Ngap(message) if !an_release::is_request(&message) => {
+                Event::Nas(_, octets) => Ok(Came::Nas(octets)),
+                Event::Ngap(_, message) if !an_release::is_request(&message) => {
                     Ok(Came::Ngap(message))
                 }
                 other => Err(other),
@@ -223,23 +243,34 @@ async fn completed(ue: &mut Ue, mut from_gnb: bool) -> Result<(), Ended> {
             .await;
         match came {
             Ok(Came::Nas(octets)) => match ue.read(&octets) {
-                Ok(uplink) if matches!(uplink.message, NasMessage::RegistrationComplete(_)) => {
-                    from_ue = false;
-                }
-                Ok(uplink) => ue.put_off(uplink),
+                Ok(uplink) => match uplink.message {
+                    NasMessage::RegistrationComplete(_) => {
+                        from_ue = false;
+                        super::store::confirm_guti(ue).await;
+                    }
+                    // It asks again: it has no answer (case d).
+                    NasMessage::RegistrationRequest(_) if sent < NAS_ATTEMPTS => {
+                        sent += 1;
+                        ue.send(accept.clone());
+                    }
+                    _ => ue.put_off(uplink),
+                },
                 Err(error) => ue.complain(&error),
             },
             Ok(Came::Ngap(message)) => {
                 from_gnb &= !session_transport::is_context_answer(&message);
                 session_transport::from_gnb(ue, *message).await;
             }
-            // The UE has the accept, or will come again: the network keeps it registered
-            // (TS 24.501, 5.5.1.2.8, case c).
-            Err(Ended::Silent) if from_ue => return Ok(()),
-            Err(ended) => return Err(ended),
+            Err(Ended::Silent) if from_ue && sent < NAS_ATTEMPTS => {
+                sent += 1;
+                until = Instant::now() + NAS_TIMER;
+                ue.send(accept.clone());
+            }
+            Err(Ended::Silent) => break,
+            Err(_) => return Reached(false),
         }
     }
-    Ok(())
+    Reached(true)
 }
 
 impl Ue {
@@ -249,11 +280,6 @@ impl Ue {
             .keys()
             .filter_map(|session| crate::nas::PduSessionId::new(*session))
             .fold(PduSessionSet::default(), PduSessionSet::with)
-    }
-
-    /// The UE's temporary identity as it is stored under.
-    pub(super) fn s_tmsi(&self) -> Option<STmsi> {
-        self.guti.map(STmsi::of)
     }
 }
 

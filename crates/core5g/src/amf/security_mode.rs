@@ -27,14 +27,14 @@ pub(super) async fn run(
         initial::refuse_registration(ue, MmCause::SECURITY_CAPABILITIES_MISMATCH, false);
         return Err(Ended::Refused);
     };
-    let Authenticated { kamf, ksi } = keys;
-    match NasSecurityContext::new(kamf, ksi, algorithms, Side::Network) {
-        Ok(context) => ue.security = Some(context),
+    let Authenticated { kamf, ksi, .. } = keys;
+    let context = match NasSecurityContext::new(kamf, ksi, algorithms, Side::Network) {
+        Ok(context) => context,
         Err(error) => {
             eprintln!("amf: no security context: {error}");
             return Err(Ended::Refused);
         }
-    }
+    };
     let named = |what: &dyn std::fmt::Debug| format!("{what:?}");
     ue.tell(
         "set-security-cmd",
@@ -51,6 +51,8 @@ pub(super) async fn run(
         || json!({"security": {"integrity": named(&algorithms.integrity)}}),
     )
     .await;
+    // Nothing is stored under the new keys.
+    let former = (ue.security.replace(context), ue.stored.take());
     let command = SecurityModeCommand {
         algorithms,
         ksi,
@@ -70,11 +72,14 @@ pub(super) async fn run(
             } => Ok(None),
             other => Err(Box::new(other)),
         })
-        .await?;
-    let Some((complete, count)) = answer else {
-        // The UE goes on without; the network does not (TS 24.501, 5.4.2.5).
-        ue.security = None;
-        return Err(Ended::Refused);
+        .await;
+    let (complete, count) = match answer {
+        Ok(Some(answer)) => answer,
+        // What was before, if anything, is what both have (TS 24.501, 5.4.2.5 and 5.4.2.7).
+        otherwise => {
+            (ue.security, ue.stored) = former;
+            return Err(otherwise.err().unwrap_or(Ended::Refused));
+        }
     };
     ue.kgnb_count = count;
     ue.tell(

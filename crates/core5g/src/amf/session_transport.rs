@@ -120,8 +120,8 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
     }
 }
 
-/// No other context of a UE has it, nor one that an earlier AMF has made.
-fn new_handle() -> u64 {
+/// No other session or registration of a UE has it, nor one that an earlier AMF has made.
+pub(super) fn new_handle() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(0));
@@ -143,6 +143,7 @@ fn not_forwarded(ue: &mut Ue, transport: UplinkNasTransport, cause: MmCause) {
 
 /// What an SMF has for the UE (TS 23.502, 4.2.3.3): now, or when it has come back.
 pub(super) async fn downlink(ue: &mut Ue, transfer: Transfer) {
+    ue.reserve_counts().await;
     if ue.link.is_none() {
         if ue.pending.len() < MAX_PENDING {
             ue.pending.push(transfer);

@@ -1,13 +1,14 @@
 //! One UE's context, and what every procedure does with it: send, wait for the answer, give up.
 
-use super::gnb::Link;
+use super::gnb::{self, Asked, ConnectionId, Link};
 use super::network::{NAS_ATTEMPTS, NAS_TIMER};
 use super::session_transport::{Session, Transfer};
 use super::ues::Slot;
-use super::{Amf, an_release, deregistration, initial, session_transport};
+use super::{Amf, an_release, deregistration, initial, session_transport, store};
 use crate::aka::Supi;
 use crate::nas::{
-    Envelope, MmStatus, NasError, NasMessage, NasSecurityContext, Snssai, UeSecurityCapability,
+    Envelope, MmStatus, NasError, NasMessage, NasSecurityContext, STmsi, Snssai,
+    UeSecurityCapability,
 };
 use crate::ngap::{NgapMessage, UeAmbr};
 use crate::runtime::{Flow, Sbi};
@@ -24,24 +25,57 @@ const MAX_DEFERRED: usize = 64;
 
 /// What can happen to a UE.
 pub(super) enum Event {
-    /// It has a new connection, on which it sent this.
+    /// Somebody has a new connection, says this UE's name, and sent this.
     Initial(Link, Vec<u8>),
-    /// It sent a NAS message on the connection that it has.
-    Nas(Vec<u8>),
+    /// It was the UE: the message is under its keys.
+    Arrived(Link, Box<Uplink>),
+    /// Somebody of whom nothing is known has a new connection, and sent this.
+    Stranger(Link, Vec<u8>, Asked),
+    /// A NAS message came by this connection.
+    Nas(ConnectionId, Vec<u8>),
     /// The same, read already: it waited for a procedure's end.
     Read(Box<Uplink>),
-    /// Its gNB sent something about it.
-    Ngap(Box<NgapMessage>),
-    /// Its connection is lost with its gNB.
-    Lost(Link),
+    /// A gNB sent something about the UE by this connection.
+    Ngap(ConnectionId, Box<NgapMessage>),
+    /// This connection is lost.
+    Lost(ConnectionId),
+    /// A gNB and this AMF do not agree about its connection there.
+    LostAt(u64),
     /// An SMF has something for it or for its gNB.
     Transfer(Box<Transfer>),
     /// The SMF has ended the context with this handle; the session's number may be another's by now.
     SessionReleased { session: u8, handle: u64 },
-    /// The network wants it gone.
-    Deregister,
+    /// The UDM no longer has it registered here, or its subscription has ended.
+    Deregister(Notice),
     /// It has registered anew under another slot: this one is the past.
     Superseded,
+}
+
+/// What the UDM says of a registration that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Notice {
+    /// Which of the UE's registrations, as the AMF named it to the UDM.
+    pub(super) registration: u64,
+    pub(super) why: Why,
+}
+
+/// Why a registration has ended (TS 29.503, 6.2.6.3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The UE is at another AMF now: it is not told.
+    Elsewhere,
+    /// It may not be here any more.
+    Withdrawn,
+    /// It is to come again at once.
+    ToRegisterAgain,
+}
+
+impl Event {
+    /// Whether it may not be dropped however much waits. Of each kind no more can come than the UE
+    /// has had connections whose first message was taken, or registrations.
+    pub(super) const fn must_arrive(&self) -> bool {
+        matches!(self, Self::Lost(_) | Self::Arrived(..) | Self::Superseded)
+    }
 }
 
 /// Why a procedure ended before its end.
@@ -77,7 +111,13 @@ pub(super) struct Ue {
     pub(super) registered: bool,
     pub(super) supi: Option<Supi>,
     pub(super) guti: Option<Guti>,
+    /// The GUTI before: good until the UE is known to have the one above (TS 24.501, 5.5.1.2.8).
+    pub(super) former: Option<Guti>,
+    /// How the UDM names this registration to us.
+    pub(super) registration: u64,
     pub(super) security: Option<NasSecurityContext>,
+    /// What the store has of the counts; nothing when it has nothing under these keys.
+    pub(super) stored: Option<store::Counts>,
     /// The NAS COUNT of the message that the gNB's key is made from.
     pub(super) kgnb_count: u32,
     pub(super) capability: Option<UeSecurityCapability>,
@@ -102,8 +142,11 @@ pub(super) fn new(amf: &Arc<Amf>, slot: &Arc<Slot>) -> Box<Ue> {
         registered: false,
         supi: None,
         guti: None,
+        former: None,
+        registration: 0,
         secured: false,
         security: None,
+        stored: None,
         kgnb_count: 0,
         capability: None,
         allowed: Vec::new(),
@@ -125,7 +168,9 @@ pub(super) fn start(ue: Box<Ue>, event: Event) {
 
 async fn run(mut ue: Box<Ue>, mut event: Event) {
     loop {
-        Box::pin(handle(&mut ue, event)).await;
+        if let Some(event) = ue.admit(event) {
+            Box::pin(handle(&mut ue, event)).await;
+        }
         if !ue.registered && ue.link.is_none() {
             ue.forget();
             return;
@@ -148,15 +193,20 @@ async fn run(mut ue: Box<Ue>, mut event: Event) {
 }
 
 async fn handle(ue: &mut Ue, event: Event) {
+    ue.reserve_counts().await;
     match event {
-        Event::Initial(link, octets) => initial::run(ue, link, &octets).await,
-        Event::Nas(octets) => match ue.read(&octets) {
+        // Made one of the next two when it was admitted.
+        Event::Initial(..) => {}
+        Event::Arrived(link, uplink) => initial::arrived(ue, link, *uplink).await,
+        Event::Stranger(link, octets, asked) => initial::stranger(ue, link, &octets, asked).await,
+        Event::Nas(_, octets) => match ue.read(&octets) {
             Ok(uplink) => initial::dispatch(ue, uplink).await,
             Err(error) => ue.complain(&error),
         },
         Event::Read(uplink) => initial::dispatch(ue, *uplink).await,
-        Event::Ngap(message) => session_transport::from_gnb(ue, *message).await,
-        Event::Lost(link) => an_release::lost(ue, &link).await,
+        Event::Ngap(_, message) => session_transport::from_gnb(ue, *message).await,
+        Event::Lost(connection) => an_release::lost(ue, connection).await,
+        Event::LostAt(gnb) => an_release::lost_at(ue, gnb).await,
         Event::Transfer(transfer) => session_transport::downlink(ue, *transfer).await,
         Event::SessionReleased { session, handle } => {
             if ue.sessions.get(&session).map(|entry| entry.handle) == Some(handle) {
@@ -164,7 +214,13 @@ async fn handle(ue: &mut Ue, event: Event) {
                 ue.save().await;
             }
         }
-        Event::Deregister => deregistration::by_network(ue).await,
+        // One that means an earlier registration, perhaps another process's, is the past.
+        Event::Deregister(notice) if notice.registration != ue.registration => {}
+        Event::Deregister(notice) => match notice.why {
+            Why::Elsewhere => deregistration::implicit(ue).await,
+            Why::Withdrawn => deregistration::by_network(ue, false).await,
+            Why::ToRegisterAgain => deregistration::by_network(ue, true).await,
+        },
         Event::Superseded => deregistration::implicit(ue).await,
     }
 }
@@ -174,6 +230,58 @@ impl Ue {
     pub(super) fn event_loop(&self) -> &LoopHandle {
         let loops = self.amf.runtime.loops();
         &loops[self.slot.loop_index % loops.len()]
+    }
+
+    /// Lets in what is about this UE. Who says its name must show that he is the UE: a message under
+    /// its keys, not received before; until then nothing that comes by his connection is the UE's,
+    /// and nothing is ended for him (TS 33.501, 6.4.3; TS 38.413, 10.6).
+    fn admit(&mut self, event: Event) -> Option<Event> {
+        match event {
+            Event::Initial(link, octets) => match self.verified(&octets) {
+                Some(uplink) => Some(Event::Arrived(link, Box::new(uplink))),
+                None => {
+                    gnb::divert(&self.amf, &link, octets);
+                    None
+                }
+            },
+            Event::Nas(by, _) | Event::Ngap(by, _) if !self.is_by(by) => {
+                // Its first message waits for a procedure's end: this one waits behind it.
+                if self.comes_by(by) {
+                    self.defer(event);
+                }
+                None
+            }
+            other => Some(other),
+        }
+    }
+
+    /// The message, when it is under the context that is here.
+    fn verified(&mut self, octets: &[u8]) -> Option<Uplink> {
+        // Not by `read`: what another connection brings says nothing of this one.
+        match (Envelope::of(octets), &mut self.security) {
+            (Ok(Envelope::Protected { .. }), Some(security)) => {
+                let received = security.unprotect(octets).ok()?;
+                Some(Uplink {
+                    message: received.message,
+                    count: Some(received.count),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether this is the UE's connection.
+    pub(super) fn is_by(&self, connection: ConnectionId) -> bool {
+        self.link
+            .as_ref()
+            .is_some_and(|link| link.id() == connection)
+    }
+
+    /// Whether the UE has come by this connection and is not served on it yet.
+    fn comes_by(&self, connection: ConnectionId) -> bool {
+        let comes =
+            |event: &Event| matches!(event, Event::Arrived(link, _) if link.id() == connection);
+        self.deferred.iter().any(comes)
     }
 
     /// Reads a NAS message: one under a security header must be right, others are taken as what they
@@ -203,8 +311,16 @@ impl Ue {
         }
     }
 
-    /// The octets of a NAS message, protected as soon as there is a security context.
+    /// The octets of a NAS message, protected as soon as there is a security context. Nothing is
+    /// protected with a count that the store does not know to be used.
     pub(super) fn protect(&mut self, message: &NasMessage) -> Option<Vec<u8>> {
+        if self.counts_left() == 0 {
+            eprintln!(
+                "amf: {} is not sent: no NAS COUNT can be reserved for it while the UDSF does not answer",
+                message.name()
+            );
+            return None;
+        }
         let octets = match &mut self.security {
             Some(security) => security.protect(message),
             None => message.encode(),
@@ -238,6 +354,7 @@ impl Ue {
     ) -> Result<T, Ended> {
         let message = message.into();
         for _ in 0..NAS_ATTEMPTS {
+            self.reserve_counts().await;
             self.send(message.clone());
             let until = Instant::now() + NAS_TIMER;
             loop {
@@ -263,7 +380,7 @@ impl Ue {
         loop {
             let octets = self
                 .wait(until, |event| match event {
-                    Event::Nas(octets) => Ok(octets),
+                    Event::Nas(_, octets) => Ok(octets),
                     other => Err(other),
                 })
                 .await?;
@@ -284,22 +401,26 @@ impl Ue {
         mut pick: impl FnMut(Event) -> Result<T, Event>,
     ) -> Result<T, Ended> {
         loop {
+            self.reserve_counts().await;
             let event_loop = self.event_loop().clone();
             let Some(event) = self.slot.next(&event_loop, until).await else {
                 return Err(Ended::Silent);
             };
+            let Some(event) = self.admit(event) else {
+                continue;
+            };
             match pick(event) {
                 Ok(picked) => return Ok(picked),
-                Err(Event::Lost(link)) if self.link.as_ref() == Some(&link) => {
-                    self.deferred.push_back(Event::Lost(link));
+                Err(Event::Lost(connection)) if self.is_by(connection) => {
+                    self.deferred.push_back(Event::Lost(connection));
                     return Err(Ended::Lost);
                 }
-                Err(Event::Initial(link, octets)) => {
-                    self.deferred.push_back(Event::Initial(link, octets));
+                Err(Event::Arrived(link, uplink)) => {
+                    self.deferred.push_back(Event::Arrived(link, uplink));
                     return Err(Ended::Superseded);
                 }
-                Err(Event::Ngap(message)) if an_release::is_request(&message) => {
-                    self.deferred.push_back(Event::Ngap(message));
+                Err(Event::Ngap(by, message)) if an_release::is_request(&message) => {
+                    self.deferred.push_back(Event::Ngap(by, message));
                     return Err(Ended::Lost);
                 }
                 Err(other) => self.defer(other),
@@ -309,7 +430,7 @@ impl Ue {
 
     /// Keeps an event for later, unless as many wait as a mailbox holds.
     fn defer(&mut self, event: Event) {
-        if self.deferred.len() < MAX_DEFERRED {
+        if self.deferred.len() < MAX_DEFERRED || event.must_arrive() {
             self.deferred.push_back(event);
         }
     }
@@ -343,10 +464,29 @@ impl Ue {
     }
 
     /// Takes the UE out of the tables: nothing finds it any more.
-    fn forget(&self) {
-        let supi = self.supi.as_ref().map(ToString::to_string);
-        let tmsi = self.guti.map(Guti::tmsi);
-        self.amf.ues.remove(&self.slot, tmsi, supi.as_deref());
+    fn forget(&mut self) {
+        self.forget_names();
+        let told = self.amf.ues.forget(&self.slot);
+        for event in std::mem::take(&mut self.deferred).into_iter().chain(told) {
+            match event {
+                // Whoever says its name now is not the UE that was.
+                Event::Initial(link, octets) => gnb::divert(&self.amf, &link, octets),
+                // Its own timer brings it back.
+                Event::Arrived(link, _) => link.forget(),
+                _ => {}
+            }
+        }
+    }
+
+    /// The UE has no name any more.
+    pub(super) fn forget_names(&mut self) {
+        let gutis = [self.guti.take(), self.former.take()];
+        for guti in gutis.into_iter().flatten() {
+            self.amf.ues.forget_tmsi(STmsi::of(guti), &self.slot);
+        }
+        if let Some(supi) = self.supi.take() {
+            self.amf.ues.forget_supi(&supi.to_string(), &self.slot);
+        }
     }
 
     /// Says that it is registered, or is no more, where that is counted.
@@ -372,5 +512,10 @@ impl Ue {
         self.link = link;
         self.secured = false;
         self.context_at_gnb = false;
+    }
+
+    /// A verified message came by the connection that it has.
+    pub(super) const fn set_secured(&mut self) {
+        self.secured = true;
     }
 }

@@ -6,9 +6,9 @@
 //! ```
 
 use super::ue::{Event, Ue};
+use crate::nas::STmsi;
 use crate::ngap::AmfUeNgapId;
 use corewire::LoopHandle;
-use corewire_guti::Tmsi;
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -44,6 +44,14 @@ enum Stage {
     Gone,
 }
 
+/// Whose a temporary identity is.
+pub(super) enum Claim {
+    /// A UE's that is here, or is being found in the store: it hears what it is told.
+    Known(Arc<Slot>),
+    /// Nobody's until now.
+    New(Arc<Slot>),
+}
+
 /// Whether an event found its UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
@@ -72,7 +80,7 @@ impl Slot {
         match &inner.stage {
             Stage::Gone => return Delivery::Dropped,
             Stage::Running => {
-                if inner.mailbox.len() >= MAILBOX {
+                if inner.mailbox.len() >= MAILBOX && !event.must_arrive() {
                     return Delivery::Dropped;
                 }
                 inner.mailbox.push_back(event);
@@ -106,11 +114,11 @@ impl Slot {
         None
     }
 
-    /// Nothing more is taken.
-    pub(super) fn close(&self) {
+    /// Nothing more is taken; gives what was and will not be served.
+    fn close(&self) -> VecDeque<Event> {
         let mut inner = self.lock();
         inner.stage = Stage::Gone;
-        inner.mailbox.clear();
+        std::mem::take(&mut inner.mailbox)
     }
 
     /// The next event; `None` when there is none by then.
@@ -158,32 +166,48 @@ pub(super) struct Ues {
 #[derive(Default)]
 struct Tables {
     by_id: HashMap<AmfUeNgapId, Arc<Slot>>,
-    by_tmsi: HashMap<u32, Arc<Slot>>,
+    by_tmsi: HashMap<STmsi, Arc<Slot>>,
     by_supi: HashMap<String, Arc<Slot>>,
 }
 
 impl Ues {
     /// A slot for a UE that came; `None` when there are too many.
     pub(super) fn add(&self, loops: usize) -> Option<Arc<Slot>> {
+        self.add_to(&mut self.lock(), loops)
+    }
+
+    fn add_to(&self, tables: &mut Tables, loops: usize) -> Option<Arc<Slot>> {
+        if tables.by_id.len() >= MAX_UES {
+            return None;
+        }
         // AMF UE NGAP ID has 40 bits (TS 38.413, 9.3.3.1): it does not run out.
         let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
         let id = AmfUeNgapId::new(number)?;
         let loop_index = usize::try_from(number).unwrap_or_default() % loops;
         let slot = Arc::new(Slot::new(id, loop_index));
-        let mut tables = self.lock();
-        if tables.by_id.len() >= MAX_UES {
-            return None;
-        }
         tables.by_id.insert(id, Arc::clone(&slot));
         Some(slot)
+    }
+
+    /// The slot of the UE with this temporary identity: the one that is known by it, or one that is
+    /// from now on and whose context the caller, and nobody else, is to find. `None` when there are
+    /// too many.
+    pub(super) fn claim(&self, s_tmsi: STmsi, loops: usize) -> Option<Claim> {
+        let mut tables = self.lock();
+        if let Some(slot) = tables.by_tmsi.get(&s_tmsi) {
+            return Some(Claim::Known(Arc::clone(slot)));
+        }
+        let slot = self.add_to(&mut tables, loops)?;
+        tables.by_tmsi.insert(s_tmsi, Arc::clone(&slot));
+        Some(Claim::New(slot))
     }
 
     pub(super) fn by_id(&self, id: AmfUeNgapId) -> Option<Arc<Slot>> {
         self.lock().by_id.get(&id).cloned()
     }
 
-    pub(super) fn by_tmsi(&self, tmsi: Tmsi) -> Option<Arc<Slot>> {
-        self.lock().by_tmsi.get(&tmsi.value()).cloned()
+    pub(super) fn by_tmsi(&self, s_tmsi: STmsi) -> Option<Arc<Slot>> {
+        self.lock().by_tmsi.get(&s_tmsi).cloned()
     }
 
     pub(super) fn by_supi(&self, supi: &str) -> Option<Arc<Slot>> {
@@ -191,8 +215,8 @@ impl Ues {
     }
 
     /// The UE is known by this temporary identity, too.
-    pub(super) fn name_tmsi(&self, tmsi: Tmsi, slot: &Arc<Slot>) {
-        self.lock().by_tmsi.insert(tmsi.value(), Arc::clone(slot));
+    pub(super) fn name_tmsi(&self, s_tmsi: STmsi, slot: &Arc<Slot>) {
+        self.lock().by_tmsi.insert(s_tmsi, Arc::clone(slot));
     }
 
     /// The UE is known by this permanent identity; gives the slot that was before.
@@ -204,34 +228,38 @@ impl Ues {
         before.filter(|before| !Arc::ptr_eq(before, slot))
     }
 
-    /// The UE is known by this temporary identity no more.
-    pub(super) fn forget_tmsi(&self, tmsi: Tmsi, slot: &Arc<Slot>) {
+    /// The UE is known by this permanent identity, unless another is: gives that one.
+    pub(super) fn name_free_supi(&self, supi: &str, slot: &Arc<Slot>) -> Option<Arc<Slot>> {
         let mut tables = self.lock();
-        if tables
-            .by_tmsi
-            .get(&tmsi.value())
-            .is_some_and(|found| Arc::ptr_eq(found, slot))
-        {
-            tables.by_tmsi.remove(&tmsi.value());
+        let whose = tables
+            .by_supi
+            .entry(supi.to_owned())
+            .or_insert_with(|| Arc::clone(slot));
+        (!Arc::ptr_eq(whose, slot)).then(|| Arc::clone(whose))
+    }
+
+    /// The UE is known by this temporary identity no more.
+    pub(super) fn forget_tmsi(&self, s_tmsi: STmsi, slot: &Arc<Slot>) {
+        let mut tables = self.lock();
+        let found = tables.by_tmsi.get(&s_tmsi);
+        if found.is_some_and(|found| Arc::ptr_eq(found, slot)) {
+            tables.by_tmsi.remove(&s_tmsi);
         }
     }
 
-    /// The UE is gone.
-    pub(super) fn remove(&self, slot: &Arc<Slot>, tmsi: Option<Tmsi>, supi: Option<&str>) {
-        slot.close();
-        if let Some(tmsi) = tmsi {
-            self.forget_tmsi(tmsi, slot);
-        }
+    /// The UE is known by this permanent identity no more.
+    pub(super) fn forget_supi(&self, supi: &str, slot: &Arc<Slot>) {
         let mut tables = self.lock();
-        tables.by_id.remove(&slot.id);
-        if let Some(supi) = supi
-            && tables
-                .by_supi
-                .get(supi)
-                .is_some_and(|found| Arc::ptr_eq(found, slot))
-        {
+        let found = tables.by_supi.get(supi);
+        if found.is_some_and(|found| Arc::ptr_eq(found, slot)) {
             tables.by_supi.remove(supi);
         }
+    }
+
+    /// The UE is gone, and its names with it; gives what it was still to be told.
+    pub(super) fn forget(&self, slot: &Arc<Slot>) -> VecDeque<Event> {
+        self.lock().by_id.remove(&slot.id);
+        slot.close()
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {

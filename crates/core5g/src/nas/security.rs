@@ -155,6 +155,12 @@ impl NasSecurityContext {
         self.next_count(foreign::Direction::Uplink)
     }
 
+    /// The next NAS COUNT of the network; none when all were used.
+    #[must_use]
+    pub fn downlink_count(&self) -> Option<u32> {
+        self.next_count(foreign::Direction::Downlink)
+    }
+
     /// Protects a message. Its type decides the security header: SECURITY MODE COMMAND and COMPLETE
     /// start a context, all others are ciphered under the one in use.
     ///

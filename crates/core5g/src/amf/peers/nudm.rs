@@ -27,7 +27,10 @@ pub(in crate::amf) async fn register(ue: &Ue) -> Result<(), SbiFailure> {
     let root = amf.runtime.api_root();
     let registration = json!({
         "amfInstanceId": amf.runtime.instance(),
-        "deregCallbackUri": format!("{root}/namf-callback/v1/{supi}/dereg-notify"),
+        "deregCallbackUri": format!(
+            "{root}/namf-callback/v1/{supi}/dereg-notify/{}",
+            ue.registration
+        ),
         "guami": guami(amf.network.guami),
         "ratType": "NR",
         "initialRegistrationInd": true,
