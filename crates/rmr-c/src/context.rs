@@ -366,7 +366,8 @@ impl Context {
             link.close();
         }
         self.around.flusher.close();
-        let unread = self.inbox.close();
+        self.inbox.close(deadline);
+        let unread = self.inbox.unread();
         if unread > 0 {
             say!(Warning, "{unread} messages were received and not asked for");
         }

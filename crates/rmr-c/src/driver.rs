@@ -4,6 +4,7 @@
 //! it is there in part. Nothing is read from a connection before what came earlier is taken, so a
 //! peer that is not listened to is held back by its own socket.
 
+mod leave;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use corewire_sys::{Epoll, Interest, Listener, Socket, Token};
 use corewire_wire::rmr::si95::Refusal;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -701,6 +702,18 @@ fn doze_for(duration: Duration) {
         // SAFETY: as above.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, usual.max(1), 0, 0, 0) };
     }
+}
+
+/// Octets that were written to a socket and that its peer's kernel has not got.
+fn unsent(socket: BorrowedFd<'_>) -> usize {
+    let mut octets: libc::c_int = 0;
+    // SAFETY: the descriptor is open, and the kernel writes one int, which is alive.
+    let asked = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut octets) };
+    if asked < 0 {
+        // It has ended.
+        return 0;
+    }
+    usize::try_from(octets).unwrap_or(0)
 }
 
 /// Nanoseconds of the monotonic clock, as C programs read it.

@@ -42,6 +42,8 @@ pub(crate) struct Inbox {
     /// For a thread of ours that drives or delivers.
     server: Condvar,
     callers: Box<[Condvar]>,
+    /// For who closes while somebody else drives.
+    ended: Condvar,
     around: Arc<Surroundings>,
     /// The way back over connections that peers made, by number.
     back: Mutex<HashMap<i32, Weak<Link>>>,
@@ -61,7 +63,10 @@ struct State {
     served: bool,
     /// The program reads the descriptor by itself.
     is_read: bool,
-    closed: bool,
+    /// It is over, and by when peers are to have what was sent to them.
+    closed_by: Option<Instant>,
+    /// Somebody has the driver.
+    driving: bool,
     /// How many messages had been taken when connections were looked after last.
     tended_at: u64,
 }
@@ -123,12 +128,14 @@ impl Inbox {
                 receivers: 0,
                 calls: (0..CALLERS).map(|_| None).collect(),
                 waiting_calls: 0,
-                closed: false,
+                closed_by: None,
+                driving: false,
                 tended_at: 0,
             }),
             arrived: Condvar::new(),
             server: Condvar::new(),
             callers: (0..CALLERS).map(|_| Condvar::new()).collect(),
+            ended: Condvar::new(),
             around,
             back: Mutex::default(),
             readable: OnceLock::new(),
@@ -203,7 +210,7 @@ impl Inbox {
                 self.counts.at_hand.add_exclusively(1);
                 return Some(message);
             }
-            if state.closed {
+            if state.closed_by.is_some() {
                 return None;
             }
             deadline = deadline.begun();
@@ -284,7 +291,7 @@ impl Inbox {
             if let Some(Held(reply)) = ours.and_then(|call| call.reply.take()) {
                 break Some(reply);
             }
-            if state.closed {
+            if state.closed_by.is_some() {
                 break None;
             }
             if !state.served && state.driver.is_some() {
@@ -331,6 +338,7 @@ impl Inbox {
         let Some(mut driver) = state.driver.take() else {
             return (state, Outcome::Again);
         };
+        state.driving = true;
         drop(state);
         let driven = catch_unwind(AssertUnwindSafe(|| {
             self.drive_with(&mut driver, pool, role, deadline)
@@ -342,11 +350,15 @@ impl Inbox {
             ended.tell();
         }
         let mut state = self.state();
-        if state.closed {
-            driver.close();
+        if let Some(deadline) = state.closed_by {
+            drop(state);
+            self.end(driver, deadline);
+            state = self.state();
         } else {
             state.driver = Some(driver);
         }
+        state.driving = false;
+        self.ended.notify_all();
         self.hand_over(&state);
         match driven {
             Ok(outcome) => (state, outcome),
@@ -384,7 +396,7 @@ impl Inbox {
                 }
                 let other = !matches!(role, Role::Server) && state.served;
                 let queued = matches!(role, Role::Receiver(_)) && !state.queue.is_empty();
-                if state.closed || other || queued {
+                if state.closed_by.is_some() || other || queued {
                     return Outcome::Again;
                 }
             }
@@ -609,7 +621,7 @@ impl Inbox {
     /// Drives until the inbox is closed: the body of the thread behind `readable`.
     pub(crate) fn serve(&self, pool: &Pool) {
         let mut state = self.state();
-        while !state.closed {
+        while state.closed_by.is_none() {
             self.remind_of(&mut state);
             let has_room = state.queue.len() < MOST_QUEUED || state.waiting_calls > 0;
             if state.driver.is_some() && has_room {
@@ -625,7 +637,7 @@ impl Inbox {
     pub(crate) fn deliver(&self, pool: &Pool, arrival: &Arrival<'_>) {
         while let Verdict::Leave = self.sort(pool, arrival, Role::Server) {
             let state = self.state();
-            if state.closed {
+            if state.closed_by.is_some() {
                 self.counts.taken.add(1);
                 self.refuse(LossKind::Unread);
                 return;
@@ -646,7 +658,7 @@ impl Inbox {
         let mut state = self.state();
         let taken = self.counts.all_taken();
         let in_use = std::mem::replace(&mut state.tended_at, taken) != taken;
-        if in_use || state.served || state.closed || state.queue.len() >= MOST_QUEUED {
+        if in_use || state.served || state.closed_by.is_some() || state.queue.len() >= MOST_QUEUED {
             return;
         }
         if state.driver.is_some() {
@@ -654,20 +666,12 @@ impl Inbox {
         }
     }
 
-    /// Ends all waiting and closes the sockets; how many messages nobody received.
-    pub(crate) fn close(&self) -> usize {
+    /// Ends all waiting and closes the sockets, when peers have what was sent to them, or at `deadline`.
+    pub(crate) fn close(&self, deadline: Instant) {
         let mut state = self.state();
-        state.closed = true;
-        let mut count = state.queue.len();
-        if let Some(driver) = &mut state.driver {
-            while driver.at_hand(|_| Some(())).is_some() {
-                self.counts.taken.add(1);
-                count += 1;
-            }
-            driver.close();
-        }
-        state.driver = None;
+        state.closed_by = Some(deadline);
         let left = std::mem::take(&mut state.queue);
+        let driver = state.driver.take();
         self.arrived.notify_all();
         self.server.notify_all();
         for caller in &self.callers {
@@ -675,12 +679,44 @@ impl Inbox {
         }
         drop(state);
         self.around.wake.wake();
-        self.counts.lost(LossKind::Unread).add(count as u64);
+        self.counts.lost(LossKind::Unread).add(left.len() as u64);
         for Held(message) in left {
             // SAFETY: it was in the queue, and now is in none.
             unsafe { pool::free(message) };
         }
-        count
+        match driver {
+            Some(driver) => self.end(driver, deadline),
+            None => self.await_end(deadline),
+        }
+    }
+
+    /// Whoever drives ends it.
+    fn await_end(&self, deadline: Instant) {
+        let mut state = self.state();
+        let deadline = Deadline::At(deadline);
+        while state.driving && !deadline.is_over() {
+            state = deadline.sleep(&self.ended, state);
+        }
+    }
+
+    /// Closes the sockets, when peers have what was sent to them; what comes meanwhile is counted.
+    fn end(&self, mut driver: Box<Driver>, deadline: Instant) {
+        let unread = || {
+            self.counts.taken.add(1);
+            self.refuse(LossKind::Unread);
+        };
+        while driver.at_hand(|_| Some(())).is_some() {
+            unread();
+        }
+        let mut ended = Ended::of(self);
+        driver.take_leave(deadline, &mut ended, unread);
+        ended.tell();
+        driver.close();
+    }
+
+    /// How many messages came that nobody received.
+    pub(crate) fn unread(&self) -> u64 {
+        self.counts.lost(LossKind::Unread).get()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

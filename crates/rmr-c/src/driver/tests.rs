@@ -5,7 +5,8 @@ use corewire_sys::Address;
 use corewire_wire::native::{Config, Connection as Native};
 use corewire_wire::rmr::si95::{TRANSPORT_OCTETS, write_transport};
 use corewire_wire::{Core, Outbox};
-use std::io::Write;
+use corewire_wire::rmr::{D1_OCTETS, HEADER_OCTETS, HeaderMut};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 
 const LONGEST: usize = 1 << 20;
@@ -149,4 +150,65 @@ fn a_message_of_the_greatest_length_gets_in() {
     header[196..200].copy_from_slice(&280_u32.to_be_bytes());
     let _peer = bench.peer(&octets);
     assert_eq!((bench.told.crowded, bench.driver.held), (0, 0));
+}
+
+/// An SI95 message that says nothing.
+fn frame() -> Vec<u8> {
+    let mut octets = vec![0; TRANSPORT_OCTETS + HEADER_OCTETS + D1_OCTETS];
+    let total = octets.len() as u32;
+    write_transport(octets.first_chunk_mut().unwrap(), total);
+    HeaderMut::init(&mut octets[TRANSPORT_OCTETS..], 0).unwrap();
+    octets
+}
+
+#[test]
+fn a_peer_that_sends_gets_all_that_was_sent_to_it_before_the_end() {
+    let mut bench = Bench::new();
+    let mut peer = bench.peer(&frame());
+    let socket = Arc::clone(&bench.driver.connections[0].as_ref().unwrap().socket);
+    let mut sent = 0;
+    while let Ok(count) = socket.send_now(&[io::IoSlice::new(&[7; 65_536])]) {
+        sent += count;
+    }
+    // What is not read when a socket is closed makes the kernel forget what it has for the peer.
+    peer.write_all(&frame()).unwrap();
+    peer.set_nonblocking(false).unwrap();
+    peer.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut read = 0;
+        let mut octets = vec![0; 65_536];
+        while let Ok(count @ 1..) = peer.read(&mut octets) {
+            read += count;
+            // It goes on to send, as long as anybody takes it.
+            let _gone = peer.write_all(&frame());
+        }
+        read
+    });
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut unread = 0;
+    bench
+        .driver
+        .take_leave(deadline, &mut bench.told, || unread += 1);
+    bench.driver.close();
+    drop((bench, socket));
+    assert_eq!(reader.join().unwrap(), sent);
+    assert!(unread > 0);
+}
+
+#[test]
+fn who_never_sent_is_not_waited_for_and_who_does_not_read_not_for_ever() {
+    for sends in [false, true] {
+        let mut bench = Bench::new();
+        let _peer = bench.peer(if sends { &[0, 0, 1] } else { &[] });
+        let socket = Arc::clone(&bench.driver.connections[0].as_ref().unwrap().socket);
+        while socket.send_now(&[io::IoSlice::new(&[7; 65_536])]).is_ok() {}
+        let wait = Duration::from_millis(if sends { 50 } else { 60_000 });
+        let begun = Instant::now();
+        bench
+            .driver
+            .take_leave(begun + wait, &mut bench.told, || ());
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(30), "{took:?}");
+        assert_eq!(took >= wait, sends, "{took:?}");
+    }
 }
