@@ -4,7 +4,7 @@ use corewire_mesh::config::{
     SnapshotSource, TlsPolicy, Transport,
 };
 use corewire_mesh::{Discovery, Mesh, MeshOptions};
-use corewire_message::{Caller, ErrorKind};
+use corewire_message::{Caller, Code, ErrorKind};
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -129,6 +129,44 @@ fn a_new_snapshot_is_obeyed_soon_and_without_a_failed_call() {
     }
     taken.sort_unstable();
     assert!(taken[5] < Duration::from_millis(150), "{taken:?}");
+}
+
+/// Connections are made with the settings that hold: another `connect_timeout` means other ones. What is
+/// under way ends over the old ones, and nobody notices.
+#[test]
+fn another_connect_timeout_makes_connections_anew_and_fails_no_call() {
+    let servers = Running::several(2);
+    let source = SnapshotSource::new(simple(&servers));
+    let mesh = Mesh::start(source.clone(), MeshOptions::default()).unwrap();
+    let channel = mesh.channel("test");
+    all_connected(&mesh, "test");
+    for server in &servers {
+        server.replica.hang();
+    }
+    let waiting = {
+        let channel = channel.clone();
+        std::thread::spawn(move || ask(&channel, request()))
+    };
+    let calls = || servers.iter().map(|it| it.replica.calls()).sum::<u64>();
+    until("a call is under way", || calls() == 1);
+    let mut other = cluster("test");
+    other.connect_timeout = Duration::from_secs(2);
+    source.publish(snapshot(other, &servers, vec![Route::to_cluster("test")]));
+    // Counts are an endpoint's own: those of then are gone with their connections.
+    until("endpoints are others", || {
+        let state = mesh.state();
+        let cluster = state.cluster("test").unwrap();
+        state.version == 1 && cluster.endpoints.iter().all(|it| it.in_flight == 0)
+    });
+    for server in &servers {
+        server.replica.answer(Code::Ok);
+    }
+    assert!(waiting.join().unwrap().is_ok());
+    for _ in 0..10 {
+        ask(&channel, request()).unwrap();
+    }
+    all_connected(&mesh, "test");
+    assert_eq!(calls(), 11, "no call was made twice");
 }
 
 /// The control plane is gone: nothing is published any more. Calls go on, endpoints that are lost
