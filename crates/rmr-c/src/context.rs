@@ -151,6 +151,7 @@ impl Context {
             let limits = Limits {
                 message: settings.max_message,
                 partial: settings.max_partial,
+                holds_floods: settings.hold_floods,
             };
             let memory = (settings.transport == Transport::Shm)
                 .then(|| offer_memory(SocketAddr::new(bind, port)))

@@ -4,6 +4,7 @@
 //! it is there in part. Nothing is read from a connection before what came earlier is taken, so a
 //! peer that is not listened to is held back by its own socket.
 
+mod flood;
 mod leave;
 mod room;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use bytes::BytesMut;
 use corewire_rmr::LossKind;
 use corewire_sys::{Epoll, Interest, Listener, Socket, Token};
 use corewire_wire::rmr::si95::Refusal;
+use flood::{Flood, Floods};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -101,6 +103,7 @@ pub(crate) struct Driver {
     stamps: bool,
     /// The last wait was short.
     rushed: bool,
+    floods: Floods,
     /// Why messages were refused of which nobody has been told.
     untold: Vec<Refusal>,
 }
@@ -118,6 +121,7 @@ struct Connection {
     queued: bool,
     number: i32,
     accepted: bool,
+    flood: Flood,
 }
 
 /// The connection being read.
@@ -163,6 +167,7 @@ impl Driver {
             reads: 0,
             stamps,
             rushed: false,
+            floods: Floods::default(),
             untold: Vec::new(),
         })
     }
@@ -312,7 +317,7 @@ impl Driver {
         if !self.rushed {
             return Ok(false);
         }
-        doze_for(DOZE);
+        doze_for(self.doze_time());
         self.rushed = self.poll(Some(Duration::ZERO), observer)? > 0;
         Ok(self.rushed)
     }
@@ -452,6 +457,7 @@ impl Driver {
             queued: false,
             number,
             accepted,
+            flood: Flood::default(),
         });
         Some(number)
     }
@@ -714,6 +720,56 @@ fn unsent(socket: BorrowedFd<'_>) -> usize {
         return 0;
     }
     usize::try_from(octets).unwrap_or(0)
+}
+
+/// What has come over a TCP connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrived {
+    octets: u64,
+    /// Those with octets in them.
+    segments: u32,
+}
+
+/// Asks the kernel what has come over a connection; `None` when it does not tell.
+fn arrived(socket: BorrowedFd<'_>) -> Option<Arrived> {
+    // Of the kernel's `struct tcp_info`, which grows at its end: beyond what libc knows of it.
+    const OCTETS: usize = 128;
+    const SEGMENTS: usize = 152;
+    let mut info = [0u8; 160];
+    let mut length = info.len() as libc::socklen_t;
+    // SAFETY: pointer and length are those of a live array, and the kernel writes no more than that.
+    let asked = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if asked < 0 || (length as usize) < info.len() {
+        return None;
+    }
+    let octets = info[OCTETS..].first_chunk()?;
+    let segments = info[SEGMENTS..].first_chunk()?;
+    Some(Arrived {
+        octets: u64::from_ne_bytes(*octets),
+        segments: u32::from_ne_bytes(*segments),
+    })
+}
+
+/// Has the kernel hold about so many octets that nobody has read. When it fails the buffer stays.
+fn set_receive_buffer(socket: BorrowedFd<'_>, octets: i32) {
+    // SAFETY: pointer and length are those of one live int.
+    unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVBUF,
+            (&raw const octets).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    };
 }
 
 /// Nanoseconds of the monotonic clock, as C programs read it.

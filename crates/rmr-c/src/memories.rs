@@ -55,7 +55,8 @@ pub(crate) fn connect(at: SocketAddr) -> io::Result<Socket> {
     result
 }
 
-fn is_of_this_host(ip: IpAddr) -> bool {
+/// Whether an address is one of this host's.
+pub(crate) fn is_of_this_host(ip: IpAddr) -> bool {
     ip.is_loopback()
         || interfaces::addresses(None).contains(&ip)
         || interfaces::addresses(Some("lo")).contains(&ip)

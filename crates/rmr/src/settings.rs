@@ -48,6 +48,9 @@ pub struct Settings {
     /// `COREWIRE_RMR_MAX_PARTIAL`: octets of messages that have come in part, all connections
     /// together. At least twice the longest message and 4 MiB are allowed.
     pub max_partial: usize,
+    /// `COREWIRE_RMR_HOLD_FLOODS`: a peer of this host that sends single messages as fast as it can is
+    /// held back for moments, so that its kernel puts them together. SI95 only.
+    pub hold_floods: bool,
 }
 
 /// [`Settings::max_partial`] where nothing is said.
@@ -132,6 +135,7 @@ impl Default for Settings {
             transport: Transport::Si95,
             max_message: DEFAULT_MAX_MESSAGE,
             max_partial: DEFAULT_MAX_PARTIAL,
+            hold_floods: false,
         }
     }
 }
@@ -172,6 +176,7 @@ impl Settings {
             max_partial: reader
                 .number("COREWIRE_RMR_MAX_PARTIAL", 1024, i64::MAX)
                 .map_or(default.max_partial, |octets| octets.unsigned_abs() as usize),
+            hold_floods: reader.flag("COREWIRE_RMR_HOLD_FLOODS", default.hold_floods),
         };
         (settings, reader.faults)
     }
@@ -435,8 +440,10 @@ mod tests {
             ("ALARM_MGR_SERVICE_NAME", "alarms"),
             ("ALARM_MGR_SERVICE_PORT", "4560"),
             ("COREWIRE_RMR_TRANSPORT", "native"),
+            ("COREWIRE_RMR_HOLD_FLOODS", "1"),
         ]);
         assert!(faults.is_empty());
+        assert!(settings.hold_floods);
         assert_eq!(settings.stash().as_deref(), Some("/etc/rt.stash"));
         assert!(settings.name_only && !settings.readable_log);
         assert_eq!(settings.bind, Bind::Address("[fd00::1]".to_owned()));

@@ -23,6 +23,8 @@ pub(crate) struct Limits {
     pub(crate) message: usize,
     /// Octets of messages that are there in part, all connections together.
     pub(crate) partial: usize,
+    /// Whether a peer of this host that floods it with single messages is made to gather them.
+    pub(crate) holds_floods: bool,
 }
 
 impl Limits {

@@ -4,8 +4,8 @@ use corewire_message::Event;
 use corewire_sys::Address;
 use corewire_wire::native::{Config, Connection as Native};
 use corewire_wire::rmr::si95::{TRANSPORT_OCTETS, write_transport};
-use corewire_wire::{Core, Outbox};
 use corewire_wire::rmr::{D1_OCTETS, HEADER_OCTETS, HeaderMut};
+use corewire_wire::{Core, Outbox};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
@@ -49,6 +49,7 @@ impl Bench {
         let limits = Limits {
             message: LONGEST,
             partial: PARTIAL,
+            holds_floods: true,
         };
         let around = Arc::new(Surroundings::new().unwrap());
         Self {
@@ -141,6 +142,7 @@ fn a_message_of_the_greatest_length_gets_in() {
     bench.driver.limits = Limits {
         message: LONGEST,
         partial: 0,
+        holds_floods: true,
     }
     .usable();
     let mut octets = half_a_frame();
@@ -173,7 +175,8 @@ fn a_peer_that_sends_gets_all_that_was_sent_to_it_before_the_end() {
     // What is not read when a socket is closed makes the kernel forget what it has for the peer.
     peer.write_all(&frame()).unwrap();
     peer.set_nonblocking(false).unwrap();
-    peer.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    peer.set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
     let reader = std::thread::spawn(move || {
         let mut read = 0;
         let mut octets = vec![0; 65_536];
@@ -211,4 +214,29 @@ fn who_never_sent_is_not_waited_for_and_who_does_not_read_not_for_ever() {
         assert!(took < Duration::from_secs(30), "{took:?}");
         assert_eq!(took >= wait, sends, "{took:?}");
     }
+}
+
+#[test]
+fn the_kernel_tells_what_came_and_takes_a_smaller_buffer() {
+    let mut bench = Bench::new();
+    let _peer = bench.peer(&half_a_frame());
+    let connection = bench.driver.connections[0].as_ref().unwrap();
+    let socket = connection.socket.as_fd();
+    let came = arrived(socket).unwrap();
+    assert_eq!(came.octets, half_a_frame().len() as u64);
+    assert!((1..1000).contains(&came.segments), "{came:?}");
+    set_receive_buffer(socket, 65_536);
+    let mut buffer: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: pointer and length are those of one live int that may be written.
+    let asked = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVBUF,
+            (&raw mut buffer).cast(),
+            &raw mut length,
+        )
+    };
+    assert_eq!((asked, buffer), (0, 2 * 65_536));
 }
