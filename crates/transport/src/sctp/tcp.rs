@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Buf, BytesMut};
 use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, Socket, Token, WakeFd};
@@ -21,6 +21,9 @@ const BELL: Token = Token(0);
 const RECEIVE: usize = 16 * 1024;
 /// Associations that are accepted at a time, so that a flood leaves room for those that are up.
 const ACCEPT_A_TURN: usize = 64;
+/// How long nobody is accepted when there is no descriptor or no memory for it: those who wait are
+/// there all the time, and asking again at once would be all that the thread does.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
 /// The driver. Its thread ends when it was dropped and no association or acceptor is left.
 pub(super) struct TcpDriver(Arc<Shared>);
@@ -72,6 +75,7 @@ impl TcpDriver {
             epoll,
             shared: Arc::clone(&shared),
             listeners: HashMap::new(),
+            resting: None,
             connections: HashMap::new(),
         };
         std::thread::Builder::new()
@@ -223,6 +227,8 @@ struct Thread {
     epoll: Epoll,
     shared: Arc<Shared>,
     listeners: HashMap<u64, (Listener, Arc<Queue<Association>>)>,
+    /// When listeners are looked at again that could not accept.
+    resting: Option<Instant>,
     connections: HashMap<u64, Receiving>,
 }
 
@@ -233,14 +239,20 @@ struct Receiving {
     paused: bool,
     /// The peer said that it has no more to say.
     shut_down: bool,
-    interest: Interest,
+    /// It has closed its end, too: there is nothing to read any more.
+    read_all: bool,
+    /// What the socket is watched for; not at all when it has an end to tell that nobody may hear yet.
+    interest: Option<Interest>,
 }
 
 impl Thread {
     fn run(mut self) {
         let mut ending = false;
         while !(ending && self.listeners.is_empty() && self.connections.is_empty()) {
-            let Ok(ready) = self.epoll.wait(None) else {
+            let rest = self
+                .resting
+                .map(|until| until.saturating_duration_since(Instant::now()));
+            let Ok(ready) = self.epoll.wait(rest) else {
                 return;
             };
             for index in 0..ready {
@@ -250,6 +262,7 @@ impl Thread {
                     self.ready(readiness);
                 }
             }
+            self.listen_again();
             let commands = std::mem::take(&mut *lock(&self.shared.commands));
             for command in commands {
                 match command {
@@ -290,35 +303,66 @@ impl Thread {
             received: BytesMut::new(),
             paused: false,
             shut_down: false,
-            interest: Interest::Read,
+            read_all: false,
+            interest: Some(Interest::Read),
         };
         self.connections.insert(token.0, receiving);
     }
 
     fn ready(&mut self, readiness: Readiness) {
         let token = readiness.token;
-        if let Some((listener, queue)) = self.listeners.get(&token.0) {
-            let accepted: Vec<_> = std::iter::from_fn(|| listener.accept().ok())
-                .take(ACCEPT_A_TURN)
-                .collect();
-            let queue = Arc::clone(queue);
-            for socket in accepted {
-                let peer = socket.peer().parse().ok();
-                let connection = self.shared.connection(socket, peer);
-                let messages = Queue::new();
-                self.add(Arc::clone(&connection), Arc::clone(&messages));
-                queue.push(Association::new(messages, connection), 0);
-            }
-            return;
+        if self.listeners.contains_key(&token.0) {
+            return self.accept(token);
         }
         if readiness.readable
             && let Some(receiving) = self.connections.get_mut(&token.0)
-            && let Err(ended) = receiving.receive()
+            && let Err(ended) = receiving.receive(&self.epoll)
         {
             self.remove(token, ended);
             return;
         }
         self.look(token);
+    }
+
+    fn accept(&mut self, token: Token) {
+        let Some((listener, queue)) = self.listeners.get(&token.0) else {
+            return;
+        };
+        let queue = Arc::clone(queue);
+        let mut accepted = Vec::new();
+        while accepted.len() < ACCEPT_A_TURN {
+            match listener.accept() {
+                Ok(socket) => accepted.push(socket),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // Who waited went; the next may be there.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(_) => {
+                    let _watched_still = self.epoll.remove(listener.as_fd());
+                    self.resting = Some(Instant::now() + ACCEPT_AGAIN);
+                    break;
+                }
+            }
+        }
+        for socket in accepted {
+            let peer = socket.peer().parse().ok();
+            let connection = self.shared.connection(socket, peer);
+            let messages = Queue::new();
+            self.add(Arc::clone(&connection), Arc::clone(&messages));
+            queue.push(Association::new(messages, connection), 0);
+        }
+    }
+
+    /// Looks again whether there are descriptors for those who wait.
+    fn listen_again(&mut self) {
+        if self.resting.is_none_or(|until| until > Instant::now()) {
+            return;
+        }
+        self.resting = None;
+        for (token, (listener, _)) in &self.listeners {
+            // Those that did not rest are watched already.
+            let token = Token(*token);
+            let _watched = self.epoll.add(listener.as_fd(), token, Interest::Read);
+        }
     }
 
     /// Writes what waits, and sets what the connection waits for.
@@ -342,13 +386,22 @@ impl Thread {
 
 impl Receiving {
     /// Receives once, so that no peer keeps the thread from the others.
-    fn receive(&mut self) -> Result<(), Ended> {
+    fn receive(&mut self, epoll: &Epoll) -> Result<(), Ended> {
+        if self.read_all {
+            // It is not watched for octets: it is broken while something is still to be written.
+            return Err(Ended::Lost("the peer is gone before it had all".into()));
+        }
         if self.paused {
+            // Its end. Told now it would pass those messages that wait; watched it would be told
+            // again and again.
+            let _watched_no_more = epoll.remove(self.connection.socket.as_fd());
+            self.interest = None;
             return Ok(());
         }
         self.received.reserve(RECEIVE);
         match self.connection.socket.receive_now(&mut self.received) {
-            Ok(0) if self.shut_down => return Err(Ended::Shutdown),
+            // What it is still to be sent goes out first.
+            Ok(0) if self.shut_down => self.read_all = true,
             Ok(0) => return Err(Ended::Lost("the peer is gone without a word".into())),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -395,7 +448,16 @@ impl Receiving {
         drop(out);
         self.deliver()?;
         let mut out = lock(&connection.out);
-        let flushed = connection.flush(&mut out).map_err(lost)?;
+        let flushed = match connection.flush(&mut out) {
+            Ok(flushed) => flushed,
+            Err(error) if !self.paused => return Err(lost(error)),
+            // The peer's end is told when its messages are read.
+            Err(_) => {
+                out.broken = true;
+                out.unsent = BytesMut::new();
+                true
+            }
+        };
         if flushed && out.closing {
             connection.socket.shutdown_sending();
             if self.shut_down {
@@ -403,19 +465,22 @@ impl Receiving {
             }
         }
         drop(out);
-        let interest = match (self.paused, flushed) {
+        let wanted = match (self.paused || self.read_all, flushed) {
             (false, true) => Interest::Read,
             (false, false) => Interest::ReadWrite,
             (true, true) => Interest::Neither,
             (true, false) => Interest::Write,
         };
-        if interest != self.interest {
-            let socket = connection.socket.as_fd();
-            epoll
-                .change(socket, connection.token, interest)
-                .map_err(lost)?;
-            self.interest = interest;
-        }
+        let socket = connection.socket.as_fd();
+        let watched = match self.interest {
+            Some(interest) if interest == wanted => return Ok(()),
+            Some(_) => epoll.change(socket, connection.token, wanted),
+            // It has ended, and is not to be heard yet.
+            None if self.paused => return Ok(()),
+            None => epoll.add(socket, connection.token, wanted),
+        };
+        watched.map_err(lost)?;
+        self.interest = Some(wanted);
         Ok(())
     }
 }
