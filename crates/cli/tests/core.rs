@@ -188,7 +188,7 @@ fn every_hop_is_written_down_at_both_ends_when_that_is_asked_for() {
         let uecm: Vec<String> = [lines("udm", "serve ")].concat();
         let driven = uecm
             .iter()
-            .filter(|line| line.contains("/source3/v1/nudm-uecm/"));
+            .filter(|line| line.contains(" source3/v1/nudm-uecm/"));
         // The operations (3) to (21) of its table.
         let driven = driven.filter_map(|line| line.rsplit('/').next());
         let driven: std::collections::BTreeSet<&str> = driven.collect();
