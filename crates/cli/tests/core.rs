@@ -185,7 +185,7 @@ fn every_hop_is_written_down_at_both_ends_when_that_is_asked_for() {
             assert!(known, "{nf}: {served:?} is not among {called:?}");
         }
         assert!(!lines("amf", "n2-out ").is_empty());
-        let uecm: Vec<String> = [lines("udm", "serve ")].concat();
+        let uecm = lines("udm", "serve ");
         let driven = uecm
             .iter()
             .filter(|line| line.contains(" source3/v1/nudm-uecm/"));
