@@ -37,7 +37,7 @@ pub use corewire_message::{
 };
 pub use corewire_transport::{
     Address, Client, ClientOptions, Endpoint, EndpointFault, EventLoop, LoopHandle, OnFault,
-    Protocol, Server, ServerCounters, ServerOptions, parse_address,
+    Protocol, Resolver, Server, ServerCounters, ServerOptions, parse_address,
 };
 
 /// Whether a server wants calls: gRPC's health service, over every protocol.

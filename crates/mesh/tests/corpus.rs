@@ -1,10 +1,13 @@
-//! Replays the fuzz target's corpus, so that what was once found stays found.
+//! Replays the fuzz targets' corpus, so that what was once found stays found.
 
 #[path = "support/resources.rs"]
 mod resources;
+#[path = "../../../fuzz/src/xds_bootstrap.rs"]
+mod xds_bootstrap;
 #[path = "../../../fuzz/src/xds_responses.rs"]
 mod xds_responses;
 
+use corewire_testkit::corpus::replay;
 use corewire_xds::envoy::service::discovery::v3 as discovery;
 use corewire_xds::{Message, ResourceType};
 use std::fs;
@@ -16,20 +19,12 @@ fn folder() -> PathBuf {
 
 #[test]
 fn xds_responses() {
-    let mut count = 0;
-    for entry in fs::read_dir(folder()).expect("the corpus is committed") {
-        let input = fs::read(entry.unwrap().path()).unwrap();
-        xds_responses::run(&input);
-        // And with each octet another, as a broken server would send it.
-        for at in (0..input.len()).step_by(5) {
-            let mut changed = input.clone();
-            changed[at] ^= 1 << (at % 8);
-            xds_responses::run(&changed);
-            xds_responses::run(&input[..at]);
-        }
-        count += 1;
-    }
-    assert!(count > 0);
+    replay("xds_responses", &[], xds_responses::run);
+}
+
+#[test]
+fn xds_bootstrap() {
+    replay("xds_bootstrap", &[b'"', b',', b'}'], xds_bootstrap::run);
 }
 
 /// What a whole configuration looks like, as an input of the fuzz target.

@@ -5,6 +5,7 @@
 //! | [`sim`] | a third driver of the sans-IO cores: one thread, a settable clock, a network that delays, loses, cuts and cuts to pieces, all from one seed |
 //! | [`conformance`] | what every transport promises, one small test each, and the service they call |
 //! | [`certificates`] | certificates and keys, good ones and others |
+//! | [`corpus`] | the replay of a fuzz target's committed inputs |
 //! | [`clock`] | time as tests see it: real or simulated |
 //!
 //! For tests only: no other crate depends on this one outside of them.
@@ -14,4 +15,5 @@
 pub mod certificates;
 pub mod clock;
 pub mod conformance;
+pub mod corpus;
 pub mod sim;

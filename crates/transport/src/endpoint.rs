@@ -82,6 +82,27 @@ impl Endpoint {
         }
     }
 
+    /// The endpoint of this host (`HOST:PORT`), which was found at these addresses.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named(
+        protocol: Protocol,
+        authority: impl Into<String>,
+        addresses: impl IntoIterator<Item = SocketAddr>,
+    ) -> Result<Self, EndpointFault> {
+        let authority = authority.into();
+        let addresses = in_order(addresses.into_iter().collect());
+        if addresses.is_empty() {
+            return Err(EndpointFault(format!("{authority:?} has no address")));
+        }
+        Ok(Self {
+            protocol,
+            addresses,
+            authority,
+        })
+    }
+
     /// How it is spoken to.
     #[must_use]
     pub const fn protocol(&self) -> Protocol {
@@ -95,9 +116,9 @@ impl Endpoint {
     }
 
     /// Everywhere it may be: a host can have several addresses, of which a service listens at some.
-    /// Those of IPv4 come first. A blocking client tries them in this order; a client driven by an
-    /// event loop takes the next for each attempt after one that failed. Several servers behind one
-    /// name are for the mesh (`MeshChannel::balanced`).
+    /// Those of IPv4 come first. A client tries them in this order, each for its share of the time that
+    /// connecting may take; when all have failed, the name is looked up again. Several servers behind
+    /// one name are for the mesh (`MeshChannel::balanced`).
     pub fn addresses(&self) -> impl ExactSizeIterator<Item = &Address> {
         self.addresses.iter()
     }
@@ -224,7 +245,7 @@ fn tcp_addresses(authority: &str) -> Result<Vec<Address>, EndpointFault> {
     Ok(found)
 }
 
-fn in_order(mut found: Vec<SocketAddr>) -> Vec<Address> {
+pub(crate) fn in_order(mut found: Vec<SocketAddr>) -> Vec<Address> {
     // Stable: within a family the resolver's order is kept.
     found.sort_by_key(SocketAddr::is_ipv6);
     found.dedup();

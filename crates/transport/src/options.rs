@@ -1,5 +1,6 @@
 //! What can be set for a connection or a server, with its defaults.
 
+use crate::Resolver;
 use crate::http2;
 use crate::tls::{ClientTls, ServerTls};
 use corewire_message::Peer;
@@ -32,6 +33,9 @@ pub struct ClientOptions {
     /// ([`ServerOptions::shared_memory`]); where not, the socket. Not with `tls`. Default: no; an
     /// endpoint `shm://` asks for it by name.
     pub shared_memory: bool,
+    /// Who looks the endpoint's name up again when all of its addresses have failed. Default: the
+    /// system.
+    pub resolver: Resolver,
     /// TLS: whom to believe, and what to present. Default: clear text.
     pub tls: Option<ClientTls>,
     /// Settings of the native protocol.
@@ -49,6 +53,7 @@ impl Default for ClientOptions {
             patience: Duration::from_micros(20),
             busy_poll: Duration::ZERO,
             shared_memory: false,
+            resolver: Resolver::default(),
             tls: None,
             native: native::Config::default(),
             http2: http2::Config::default(),

@@ -6,6 +6,7 @@
 
 use super::link::Link;
 use crate::event_loop::{NO_TLS_THERE, after, clock};
+use crate::names::Addresses;
 use crate::{ClientOptions, Endpoint};
 use bytes::BytesMut;
 use corewire_message::{CallError, ErrorKind, Origin};
@@ -24,8 +25,9 @@ const LOOK_AFTER: Duration = Duration::from_millis(1);
 const READ_IN_A_HANDSHAKE: usize = 16 * 1024;
 
 /// The way to a client's current connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Connecting {
+    addresses: Arc<Addresses>,
     current: Mutex<Current>,
     ended: Condvar,
 }
@@ -46,6 +48,14 @@ enum Outcome {
 }
 
 impl Connecting {
+    pub(super) fn new(endpoint: &Endpoint, options: &ClientOptions) -> Self {
+        Self {
+            addresses: Addresses::of(endpoint, &options.resolver),
+            current: Mutex::default(),
+            ended: Condvar::default(),
+        }
+    }
+
     /// A link that calls can be sent on, and what time it is: later than `now` when it had to be
     /// waited for.
     pub(super) fn link(
@@ -83,7 +93,7 @@ impl Connecting {
         let until = after(time, options.connect_timeout);
         let core = crate::event_loop::client_core(endpoint, options, time);
         let connected = match core {
-            Ok(core) => connect(endpoint, options, until.min(deadline))
+            Ok(core) => connect(endpoint, options, &self.addresses, until.min(deadline))
                 .and_then(|socket| agree(socket, core, until.min(deadline))),
             Err(error) => Err(io::Error::new(io::ErrorKind::InvalidInput, error)),
         };
@@ -136,12 +146,25 @@ impl Connecting {
     }
 }
 
-/// Connects by shared memory where it is wanted and offered, otherwise by socket.
-fn connect(endpoint: &Endpoint, options: &ClientOptions, until: Instant) -> io::Result<Socket> {
+/// Connects by shared memory where it is wanted and offered, otherwise by socket: to the addresses that
+/// are known, and when none of them answers, to those that the name has by now.
+fn connect(
+    endpoint: &Endpoint,
+    options: &ClientOptions,
+    addresses: &Arc<Addresses>,
+    until: Instant,
+) -> io::Result<Socket> {
     let offered = endpoint.in_memory(options);
-    match offered.map(|address| Socket::connect(&address, Duration::ZERO)) {
-        Some(Ok(socket)) => Ok(socket),
-        _ => connect_in_turn(endpoint.addresses(), until),
+    if let Some(Ok(socket)) = offered.map(|address| Socket::connect(&address, Duration::ZERO)) {
+        return Ok(socket);
+    }
+    let known = addresses.known();
+    match connect_in_turn(known.iter(), until) {
+        Ok(socket) => Ok(socket),
+        Err(error) => match addresses.others_than(&known, until) {
+            Some(others) => connect_in_turn(others.iter(), until),
+            None => Err(error),
+        },
     }
 }
 

@@ -42,10 +42,11 @@ impl Client {
         options.native.passive = true;
         options.native.keep_alive_interval = None;
         options.http2.keep_alive_interval = None;
+        let connecting = Connecting::new(&endpoint, &options);
         Self {
             endpoint,
             options,
-            connecting: Connecting::default(),
+            connecting,
         }
     }
 

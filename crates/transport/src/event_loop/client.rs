@@ -1,16 +1,18 @@
 //! The calling side on a loop: channels, their connections, and the handle that callers hold.
 
+use super::after;
 use super::arena::Key;
 use super::call::{CallFuture, loop_ended};
 use super::inbox::{Command, Completion, Shared};
 use super::stream::{Side, StreamShared, ends};
 use crate::endpoint::Protocol;
+use crate::names::Addresses;
 use crate::tls::Secured;
 use crate::{ClientOptions, Endpoint, http2};
 use corewire_message::{
     CallError, CallStream, Caller, ErrorKind, Event, Origin, Request, Response,
 };
-use corewire_sys::Socket;
+use corewire_sys::{Address, Socket};
 use corewire_wire::{Core, native};
 use std::future::poll_fn;
 use std::io;
@@ -37,6 +39,11 @@ pub(crate) struct Channel {
     pub(crate) endpoint: Endpoint,
     pub(crate) options: Box<ClientOptions>,
     pub(crate) connection: Option<Key>,
+    addresses: Arc<Addresses>,
+    /// Those of the host's addresses that the attempt to connect has left.
+    untried: std::vec::IntoIter<Address>,
+    /// When that attempt must have ended, with the handshake.
+    pub(crate) settle_by: Instant,
     watcher: Option<Arc<dyn ConnectionWatcher>>,
     failures: u32,
     not_before: Option<Instant>,
@@ -48,8 +55,12 @@ impl Channel {
         endpoint: Endpoint,
         options: Box<ClientOptions>,
         watcher: Option<Arc<dyn ConnectionWatcher>>,
+        now: Instant,
     ) -> Self {
         Self {
+            addresses: Addresses::of(&endpoint, &options.resolver),
+            untried: Vec::new().into_iter(),
+            settle_by: now,
             endpoint,
             options,
             connection: None,
@@ -68,17 +79,38 @@ impl Channel {
         client_core(&self.endpoint, &self.options, now)
     }
 
-    /// Begins to connect: by shared memory where it is wanted and offered; to the host's next address
-    /// after each that failed.
-    pub(crate) fn begin_connect(&self) -> io::Result<Socket> {
+    /// Begins to connect, and says until when that may take: by shared memory where it is wanted and
+    /// offered, else to the first of the host's addresses.
+    pub(crate) fn begin_connect(&mut self, now: Instant) -> io::Result<(Socket, Instant)> {
+        self.settle_by = after(now, self.options.connect_timeout);
         let offered = self.endpoint.in_memory(&self.options);
-        match offered.map(|address| Socket::begin_connect(&address)) {
-            Some(Ok(socket)) => Ok(socket),
-            _ => {
-                let addresses = self.endpoint.addresses();
-                let turn = self.failures as usize % addresses.len();
-                let address = { addresses }.nth(turn);
-                Socket::begin_connect(address.unwrap_or_else(|| self.endpoint.address()))
+        if let Some(Ok(socket)) = offered.map(|address| Socket::begin_connect(&address)) {
+            self.untried = Vec::new().into_iter();
+            return Ok((socket, self.settle_by));
+        }
+        let mut addresses = self.addresses.known().to_vec();
+        // The first may take connections and then fail them.
+        let turn = self.failures as usize % addresses.len();
+        addresses.rotate_left(turn);
+        self.untried = addresses.into_iter();
+        self.connect_elsewhere(now)
+    }
+
+    /// The same with the next address of this attempt, which gets its share of the time that is left.
+    ///
+    /// # Errors
+    /// When there is none, or none that can be tried.
+    pub(crate) fn connect_elsewhere(&mut self, now: Instant) -> io::Result<(Socket, Instant)> {
+        let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        loop {
+            let share = u32::try_from(self.untried.len()).unwrap_or(u32::MAX);
+            let Some(address) = self.untried.next() else {
+                return Err(failure);
+            };
+            let left = self.settle_by.saturating_duration_since(now);
+            match Socket::begin_connect(&address) {
+                Ok(socket) => return Ok((socket, now + left / share)),
+                Err(error) => failure = error,
             }
         }
     }
@@ -125,6 +157,7 @@ impl Channel {
         self.failures += 1;
         self.not_before = Some(now + wait);
         self.last_failure = why;
+        self.addresses.look_up_again();
     }
 }
 

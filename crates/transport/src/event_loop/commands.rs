@@ -52,7 +52,7 @@ impl EventLoop {
                 if self.channels.len() <= channel {
                     self.channels.resize_with(channel + 1, || None);
                 }
-                self.channels[channel] = Some(Channel::new(endpoint, options, watcher));
+                self.channels[channel] = Some(Channel::new(endpoint, options, watcher, self.now));
             }
             Command::RemoveChannel { channel } => self.remove_channel(channel),
             Command::Prepare { channel } => self.prepare(channel),
@@ -219,8 +219,8 @@ impl EventLoop {
         }
         found.may_connect(now)?;
         let core = found.new_core(now)?;
-        let connection = match found.begin_connect() {
-            Ok(socket) => {
+        let connection = match found.begin_connect(now) {
+            Ok((socket, settle_by)) => {
                 let (calls, streams) = (CallMap::default(), CallMap::default());
                 let role = Role::Client {
                     channel,
@@ -230,7 +230,7 @@ impl EventLoop {
                 let mut connection =
                     Connection::new(socket, role, State::Connecting, Interest::Write);
                 connection.core = Some(core);
-                connection.settle_by = Some(after(now, found.options.connect_timeout));
+                connection.settle_by = Some(settle_by);
                 connection
             }
             Err(error) => {

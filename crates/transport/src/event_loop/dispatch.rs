@@ -176,11 +176,48 @@ impl EventLoop {
         match connection.socket.take_error() {
             Ok(()) => {
                 connection.state = State::Open;
+                if let Role::Client { channel, .. } = connection.role
+                    && let Some(Some(channel)) = self.channels.get(channel)
+                {
+                    // Of an address's share only connecting was to be done.
+                    connection.settle_by = Some(channel.settle_by);
+                }
                 if connection.settle() {
                     self.tell_connected(key);
                 }
                 self.mark_dirty(key);
             }
+            Err(error) => self.connect_elsewhere(key, error.to_string()),
+        }
+    }
+
+    /// An address could not be connected to: takes the host's next, or gives up when there is none.
+    /// What waits in the core has not been sent, and stays.
+    fn connect_elsewhere(&mut self, key: Key, why: String) {
+        let now = self.now;
+        let Some(connection) = self.connections.get_mut(key) else {
+            return;
+        };
+        let Role::Client { channel, .. } = connection.role else {
+            return self.close(key, Some(why));
+        };
+        let Some(Some(channel)) = self.channels.get_mut(channel) else {
+            return self.close(key, Some(why));
+        };
+        if channel.connection != Some(key) {
+            return self.close(key, Some(why));
+        }
+        let Ok((socket, settle_by)) = channel.connect_elsewhere(now) else {
+            return self.close(key, Some(why));
+        };
+        // The socket leaves epoll's set when it is closed.
+        connection.socket = socket;
+        connection.settle_by = Some(settle_by);
+        connection.interest = Interest::Write;
+        let token = key.to_token(source::CONNECTION);
+        let fd = connection.socket.as_fd();
+        match self.epoll.add(fd, token, Interest::Write) {
+            Ok(()) => self.set_timer(key),
             Err(error) => self.close(key, Some(error.to_string())),
         }
     }
@@ -292,7 +329,13 @@ impl EventLoop {
                 self.turn_away(key, TurnedAway::Unknown);
             }
             None => self.set_timer(key),
-            Some(_) if unsettled => self.close(key, Some("connecting took too long".into())),
+            Some(_) if unsettled => {
+                let why = "connecting took too long".to_owned();
+                match connection.state {
+                    State::Connecting => self.connect_elsewhere(key, why),
+                    _ => self.close(key, Some(why)),
+                }
+            }
             Some(core) => {
                 core.handle_timeout(now);
                 let dead = core.fault().map(ToString::to_string);
