@@ -32,5 +32,5 @@ fn sbi_patches() {
 
 #[test]
 fn sbi_tokens() {
-    replay("sbi_tokens", sbi_tokens::run);
+    replay("sbi_tokens", &TURNS, sbi_tokens::run);
 }
