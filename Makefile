@@ -26,7 +26,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model hostile sctp fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model hostile sanitize sctp fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -140,6 +140,15 @@ hostile: ## Spoil a million frames and requests (MUTATIONS=N), kill each part of
 
 sctp: ## Try N2 over a kernel's SCTP, in user-mode Linux where this kernel has none
 	$(STEP) "kernel SCTP" scripts/kernel-sctp
+	$(SUMMARY)
+
+# The Rust side under them is as it is measured; the sanitizers see its memory, not its own accesses.
+sanitize: setup rmr ## Run the C and C++ programs and the peers' tests under the address and undefined-behaviour sanitizers
+	$(STEP) "build the C library" cargo build --profile capi --locked -p corewire-guti -p corewire-capi
+	$(STEP) "C and C++ faces" cargo test --locked -p corewire-capi --test c_programs -- sanitizers
+	$(STEP) "configure the peers" sh -c 'cd peers && cmake --preset sanitize'
+	$(STEP) "build the peers" sh -c 'cd peers && cmake --build --preset sanitize'
+	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset sanitize --no-tests=error -j 4'
 	$(SUMMARY)
 
 fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)

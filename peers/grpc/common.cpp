@@ -3,6 +3,8 @@
 #include <absl/synchronization/mutex.h>
 
 #include <chrono>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "tcp/socket.hpp"
@@ -62,6 +64,24 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const Tls& tls) {
     return grpc::SslServerCredentials(options);
 }
 
+/// gRPC keeps trying where there is nobody; a socket of our own knows at once. Once for each server: a
+/// connection for each request shall not cost two.
+void probe(const Endpoint& server) {
+    static std::mutex mutex;
+    static std::set<std::string> found;
+    const std::lock_guard lock(mutex);
+    if (found.contains(server.to_string())) return;
+    connect_to(server);
+    found.insert(server.to_string());
+}
+
+/// As gRPC's guide has it for services that restart (gRFC A6). CANCELLED is what a server answers that is
+/// told to end while a call has arrived and no thread has taken it (grpc/grpc#41785).
+constexpr char kRetries[] = R"({"methodConfig": [{
+    "name": [{"service": "guti.v1.GutiService"}],
+    "retryPolicy": {"maxAttempts": 5, "initialBackoff": "0.01s", "maxBackoff": "0.25s",
+        "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"]}}]})";
+
 /// As WaitForConnected, but a peer that does not believe us, or that we do not believe, is known at
 /// once: gRPC would try again until the time is over.
 bool connects(grpc::Channel& channel) {
@@ -85,8 +105,7 @@ Versions versions() {
 
 Channel::Channel(const Endpoint& server) {
     tune_library();
-    // gRPC keeps trying where there is nobody; a socket of our own knows at once.
-    connect_to(server);
+    probe(server);
     grpc::ChannelArguments arguments;
     std::string target = server.to_string();
     if (!server.others.empty()) {
@@ -94,6 +113,7 @@ Channel::Channel(const Endpoint& server) {
         target = "ipv4:" + target;
         for (const std::string& other : server.others) target += "," + other;
         arguments.SetLoadBalancingPolicyName("round_robin");
+        arguments.SetServiceConfigJSON(kRetries);
     }
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);

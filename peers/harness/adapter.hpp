@@ -68,8 +68,8 @@ class Server {
     [[nodiscard]] virtual std::string address() const = 0;
 };
 
-/// Whether each client has a connection of its own or all use one.
-enum class Connections { own, shared };
+/// Whether each client has a connection of its own, all use one, or each request gets a new one.
+enum class Connections { own, shared, each };
 
 /// Names and versions of the libraries an adapter runs on.
 using Versions = std::vector<std::pair<std::string, std::string>>;

@@ -24,7 +24,7 @@ Usage: corewire-peer-client --adapter NAME --connect HOST:PORT [options]
   --duration SECONDS    end after this time; with --requests, whichever comes first
   --warmup SECONDS      unmeasured no-rate traffic before the measurement (default 1)
   --server-pid P        also measure the CPU time and count the threads of this process
-  --connections own|shared
+  --connections own|shared|each
                         shared: all clients use one connection (default own)
   --tls off|server|mutual
                         TLS; mutual: this end shows a certificate too (default off)
@@ -86,10 +86,16 @@ void read_option(Arguments& arguments, ClientOptions& options) {
         options.server_pid = static_cast<pid_t>(arguments.whole_number(1, kHighestPid));
     } else if (arguments.is("--connections")) {
         const std::string connections = arguments.value();
-        if (connections != "own" && connections != "shared") {
-            throw UsageError("--connections must be own or shared, not '" + connections + "'");
+        if (connections == "own") {
+            options.connections = Connections::own;
+        } else if (connections == "shared") {
+            options.connections = Connections::shared;
+        } else if (connections == "each") {
+            options.connections = Connections::each;
+        } else {
+            throw UsageError("--connections must be own, shared or each, not '" + connections +
+                             "'");
         }
-        options.connections = connections == "own" ? Connections::own : Connections::shared;
     } else if (arguments.is("--cpus")) {
         options.cpus = arguments.value();
     } else if (read_tls_option(arguments, options.tls)) {

@@ -16,7 +16,7 @@ class ConnectionConnector final : public Connector {
         : server_(std::move(server)), connections_(connections) {}
 
     std::unique_ptr<Client> connect() override {
-        if (connections_ == Connections::own) {
+        if (connections_ != Connections::shared) {
             return std::make_unique<CallerType>(std::make_shared<Connection>(server_));
         }
         if (!shared_) shared_ = std::make_shared<Connection>(server_);

@@ -23,7 +23,7 @@ namespace {
 /// Opens both latches whatever happens, so that no worker waits for ever, and joins.
 class Crew {
   public:
-    explicit Crew(Course& course) : course_(course) {}
+    Crew(Course& course, Connector& connector) : course_(course), connector_(connector) {}
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
     ~Crew() {
@@ -34,7 +34,7 @@ class Crew {
     }
 
     void add(std::unique_ptr<Client> client) {
-        Worker& worker = workers_.emplace_back(course_, std::move(client),
+        Worker& worker = workers_.emplace_back(course_, connector_, std::move(client),
                                                static_cast<unsigned>(workers_.size()));
         threads_.emplace_back([&worker] { worker.run(); });
     }
@@ -43,6 +43,7 @@ class Crew {
 
   private:
     Course& course_;
+    Connector& connector_;
     std::deque<Worker> workers_;
     std::vector<std::thread> threads_;
 };
@@ -98,7 +99,7 @@ int run_client(const ClientOptions& options, TerminationSignals& signals) {
     // Declared before the crew: clients must be gone before their connector.
     const auto connector =
         options.adapter->implementation->connector(options.server, options.connections);
-    Crew crew(course);
+    Crew crew(course, *connector);
     for (unsigned i = 0; i < options.clients; ++i) crew.add(connector->connect());
     emit(JsonObject().add("event", "connected"));
 

@@ -21,8 +21,25 @@ const char* fault_of(const Response& response, std::size_t payload_bytes, bool i
 
 }  // namespace
 
-Worker::Worker(Course& course, std::unique_ptr<Client> client, unsigned index)
-    : course_(course), client_(std::move(client)), index_(index) {}
+Worker::Worker(Course& course, Connector& connector, std::unique_ptr<Client> client,
+               unsigned index)
+    : course_(course), connector_(connector), client_(std::move(client)), index_(index) {}
+
+Response Worker::request() {
+    if (course_.options.connections == Connections::each) {
+        auto fresh = connector_.connect();
+        const std::lock_guard lock(exchange_);
+        client_ = std::move(fresh);
+    }
+    return client_->allocate(course_.payload);
+}
+
+void Worker::end_request() {
+    if (course_.options.connections != Connections::each) return;
+    std::unique_ptr<Client> used;
+    const std::lock_guard lock(exchange_);
+    used.swap(client_);
+}
 
 void Worker::run() {
     prepare_pacing();
@@ -48,12 +65,13 @@ void Worker::warm_up() {
         in_call_since_.store(now, std::memory_order_relaxed);
         ++measured_.warmup_requests;
         try {
-            client_->allocate(course_.payload);
+            request();
             consecutive_errors_ = 0;
             last_success_ = now;
         } catch (const std::exception& error) {
             if (failed(error.what(), measured_.warmup_errors) == Outcome::hopeless) break;
         }
+        end_request();
     }
     in_call_since_.store(0, std::memory_order_relaxed);
 }
@@ -92,9 +110,15 @@ void Worker::measure_rate() {
 }
 
 Worker::Outcome Worker::call(Nanoseconds intended, Nanoseconds sent) {
+    const Outcome outcome = call_once(intended, sent);
+    end_request();
+    return outcome;
+}
+
+Worker::Outcome Worker::call_once(Nanoseconds intended, Nanoseconds sent) {
     in_call_since_.store(sent, std::memory_order_relaxed);
     try {
-        const Response response = client_->allocate(course_.payload);
+        const Response response = request();
         const Nanoseconds end = now_ns();
         measured_.finished_at = end;
         const char* fault =
@@ -129,7 +153,9 @@ std::uint64_t Worker::share_of_requests() const noexcept {
 
 void Worker::cancel_if_overdue(Nanoseconds now) {
     const Nanoseconds since = in_call_since_.load(std::memory_order_relaxed);
-    if (since != 0 && now - since > kCallTimeoutSeconds * kSecond) client_->cancel();
+    if (since == 0 || now - since <= kCallTimeoutSeconds * kSecond) return;
+    const std::lock_guard lock(exchange_);
+    if (client_) client_->cancel();
 }
 
 }  // namespace peers

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "harness/adapter.hpp"
@@ -60,7 +61,8 @@ class Worker {
     static constexpr unsigned kConsecutiveErrors = 100;
     static constexpr Nanoseconds kWithoutSuccess = 30 * kSecond;
 
-    Worker(Course& course, std::unique_ptr<Client> client, unsigned index);
+    /// `connector` makes further clients where each request gets a connection of its own.
+    Worker(Course& course, Connector& connector, std::unique_ptr<Client> client, unsigned index);
 
     /// The body of the worker's thread.
     void run();
@@ -81,8 +83,13 @@ class Worker {
     void warm_up();
     void measure_no_rate();
     void measure_rate();
+    /// One request, over a new connection where it gets one. Throws what the adapter throws.
+    Response request();
+    /// Closes what a request had for itself.
+    void end_request();
     /// One call. `intended` is when it should have left: latency counts from there.
     Outcome call(Nanoseconds intended, Nanoseconds sent);
+    Outcome call_once(Nanoseconds intended, Nanoseconds sent);
     Outcome failed(std::string what, std::uint64_t& counter);
     [[nodiscard]] std::uint64_t share_of_requests() const noexcept;
     [[nodiscard]] bool stopped() const noexcept {
@@ -90,7 +97,10 @@ class Worker {
     }
 
     Course& course_;
+    Connector& connector_;
     std::unique_ptr<Client> client_;
+    /// Held while `client_` is exchanged, and by who cancels its call.
+    std::mutex exchange_;
     unsigned index_;
     unsigned consecutive_errors_ = 0;
     Nanoseconds last_success_ = 0;

@@ -44,6 +44,9 @@ void options_are_read() {
     CHECK_EQUAL(options.rate, 12.5);
     CHECK_EQUAL(*options.duration_s, 0.5);
     CHECK(options.connections == Connections::shared);
+    const auto each = parse({"--adapter", "TCP-AS", "--connect=127.0.0.1:9", "--requests", "1",
+                             "--connections", "each"});
+    CHECK(each.connections == Connections::each);
 }
 
 void nonsense_is_refused() {

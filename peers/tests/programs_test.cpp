@@ -77,6 +77,18 @@ void matrix(const std::string& adapter) {
     CHECK_EQUAL(server.process.exit_status(20), 0);
 }
 
+/// A connection for each request.
+void connections(const std::string& adapter) {
+    RunningServer server(adapter);
+    Process client(client_words(adapter, server.address,
+                                {"--clients", "2", "--requests", "40", "--warmup", "0.1",
+                                 "--connections", "each"}));
+    const std::string result = client.line_with("\"result\"", 60);
+    CHECK_EQUAL(client.exit_status(20), 0);
+    CHECK_EQUAL(text_in(result, "error_sample"), "");
+    CHECK_EQUAL(number_in(result, "requests"), 40);
+}
+
 void rate(const std::string& adapter) {
     RunningServer server(adapter);
     Process client(client_words(adapter, server.address,
@@ -215,6 +227,7 @@ int main(int argc, char** argv) {
         usage();
     } else if (test == "matrix") {
         matrix(adapter);
+        connections(adapter);
     } else if (test == "rate") {
         rate(adapter);
     } else if (test == "server-killed") {

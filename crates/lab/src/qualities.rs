@@ -6,6 +6,7 @@ mod args;
 mod availability;
 mod development;
 mod framework;
+mod handshakes;
 mod languages;
 mod quality;
 
@@ -102,6 +103,7 @@ impl Qualities {
                 self.call(framework, adapter, "asynchronous calls", stop)
             }
             Quality::Tls => self.tls(framework, stop),
+            Quality::Handshakes => handshakes::check(framework, &self.trial, stop),
             Quality::Development => Ok(development::check(framework, &self.trial)?),
         }
     }
@@ -180,6 +182,7 @@ impl Qualities {
     fn step(&self, framework: Framework, quality: Quality) -> Step {
         let expected = match quality {
             Quality::HighAvailability => Duration::from_secs(6),
+            Quality::Handshakes => Duration::from_secs(8),
             _ => Duration::from_secs(1),
         };
         Step {

@@ -114,7 +114,7 @@ impl Bench {
     }
 
     /// The options of TLS for one of the programs.
-    fn tls(&self, subject: &Subject, is_server: bool) -> Vec<String> {
+    pub(super) fn tls(&self, subject: &Subject, is_server: bool) -> Vec<String> {
         let (mode, Some(made)) = (subject.tls, &self.certificates) else {
             return Vec::new();
         };

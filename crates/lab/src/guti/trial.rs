@@ -21,6 +21,8 @@ const REQUESTS: u64 = 500;
 const PAYLOAD: u64 = 100;
 /// How long clients call while servers are restarted, seconds.
 const RESTARTS_TAKE: u64 = 4;
+/// How long a client opens connections, seconds.
+const OPENING_TAKES: &str = "0.4";
 
 /// Which version of the service each end speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,10 +191,7 @@ impl Trial {
         let deadline = begun + Duration::from_secs(RESTARTS_TAKE) + bench.patience;
         let mut to_restart = (0..2).map(|at| (at, Duration::from_millis(1000 + 1500 * at as u64)));
         let mut next = to_restart.next();
-        loop {
-            if stop.asked() {
-                return Err(NoResult::Stopped);
-            }
+        let restart = || {
             if let Some((at, due)) = next
                 && begun.elapsed() >= due
             {
@@ -201,23 +200,43 @@ impl Trial {
                 servers[at] = self.serve(adapter, &address, stop)?;
                 next = to_restart.next();
             }
-            match client.output(Duration::from_millis(20)) {
-                Output::Line(line) => {
-                    if let Ok(Event::Result(result)) = Event::parse(&line) {
-                        return Ok(Tried::of(*result));
-                    }
-                }
-                Output::Silence if Instant::now() < deadline => {}
-                Output::Silence | Output::End => {
-                    return Err(Failure {
-                        what: format!("{adapter}'s client came to no result"),
-                        place: client.last_words(),
-                        next: String::new(),
-                    }
-                    .into());
-                }
-            }
-        }
+            Ok(())
+        };
+        await_result(&client, adapter, deadline, stop, restart).map(Tried::of)
+    }
+
+    /// Requests of one client, each over a connection of its own.
+    pub(crate) fn open_each(
+        &self,
+        adapter: &str,
+        tls: Tls,
+        stop: &Stop,
+    ) -> Result<PeerResult, NoResult> {
+        let subject = self.subject(adapter, tls);
+        let (server, address) = self.bench.serve(&subject, stop)?;
+        let mut arguments: Vec<String> = [
+            ["--adapter", adapter],
+            ["--connect", &address],
+            ["--connections", "each"],
+            ["--duration", OPENING_TAKES],
+            ["--warmup", "0.1"],
+            ["--server-pid", &server.id().to_string()],
+        ]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+        arguments.extend(self.bench.tls(&subject, false));
+        let nothing: [(&'static str, String); 0] = [];
+        let bench = &self.bench;
+        let client = Process::spawn(&bench.peers.client, arguments, nothing, &bench.cpus.client)
+            .map_err(|error| Failure {
+                what: format!("{error:#}"),
+                place: "starting a client".to_owned(),
+                next: String::new(),
+            })?;
+        let deadline = Instant::now() + bench.patience;
+        await_result(&client, adapter, deadline, stop, || Ok(()))
     }
 
     fn adapter(&self, name: &str) -> Option<&Adapter> {
@@ -246,6 +265,38 @@ impl Trial {
             warmup: self.bench.warmup,
             patience: self.bench.patience,
             certificates: self.bench.certificates.clone(),
+        }
+    }
+}
+
+/// What a client comes to; `meanwhile` is called all the time.
+fn await_result(
+    client: &Process,
+    adapter: &str,
+    deadline: Instant,
+    stop: &Stop,
+    mut meanwhile: impl FnMut() -> Result<(), NoResult>,
+) -> Result<PeerResult, NoResult> {
+    loop {
+        if stop.asked() {
+            return Err(NoResult::Stopped);
+        }
+        meanwhile()?;
+        match client.output(Duration::from_millis(20)) {
+            Output::Line(line) => {
+                if let Ok(Event::Result(result)) = Event::parse(&line) {
+                    return Ok(*result);
+                }
+            }
+            Output::Silence if Instant::now() < deadline => {}
+            Output::Silence | Output::End => {
+                return Err(Failure {
+                    what: format!("{adapter}'s client came to no result"),
+                    place: client.last_words(),
+                    next: String::new(),
+                }
+                .into());
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::args::{CommonArgs, PeersArgs};
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   corewire lab run qualities
-        tables 5.1 to 5.4: what each framework can do, tried one by one; under a minute";
+        tables 5.1 to 5.4: what each framework can do, tried one by one; about two minutes";
 
 #[derive(Debug, Args)]
 pub(crate) struct QualitiesArgs {

@@ -32,6 +32,16 @@ impl Framework {
         }
     }
 
+    /// The adapters whose connections are opened one a call.
+    pub(super) const fn opening(self) -> &'static [&'static str] {
+        match self {
+            Self::Grpc => &["GRPC-S"],
+            Self::Thrift => &["THRIFT-S"],
+            Self::TcpAs => &["TCP-AS"],
+            Self::Corewire => &["CW-S", "CW-GRPC", "CW-REST"],
+        }
+    }
+
     /// The adapter that streams, or why there is none.
     pub(super) const fn streaming(self) -> Result<&'static str, &'static str> {
         match self {
