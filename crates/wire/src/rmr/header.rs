@@ -21,12 +21,14 @@ pub mod flags {
     pub const CALL: i32 = 4;
 
     /// Flags as they stand in a header. Those of a sender with the other order of octets are told by
-    /// there being none that is known in ours.
+    /// there being some that are known in that, and none in ours.
     #[must_use]
     pub const fn read(octets: [u8; 4]) -> i32 {
+        const KNOWN: i32 = TRACE | SUB_ID | CALL;
         let ours = i32::from_ne_bytes(octets);
-        if ours & (TRACE | SUB_ID | CALL) == 0 {
-            ours.swap_bytes()
+        let theirs = ours.swap_bytes();
+        if ours & KNOWN == 0 && theirs & KNOWN != 0 {
+            theirs
         } else {
             ours
         }
