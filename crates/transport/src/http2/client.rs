@@ -458,6 +458,11 @@ impl Connection {
         } else {
             not_sent("the connection was lost before the request was written")
         };
+        // That the peer is silent, for example.
+        let error = match self.fault.clone() {
+            Some(fault) => error.with_source(fault),
+            None => error,
+        };
         self.tell(Output::Failed {
             call: CallId::new(stream),
             error,
