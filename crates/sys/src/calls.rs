@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Calls {
-    /// Waits of an [`Epoll`](crate::Epoll).
+    /// Waits of an [`Epoll`](crate::Epoll), or in [`Berths`](crate::Berths).
     pub waits: u64,
     /// Receives from sockets.
     pub receives: u64,
@@ -15,7 +15,8 @@ pub struct Calls {
     pub changes: u64,
     /// Timers set, or cleared.
     pub timers: u64,
-    /// Bells rung, or cleared, by a [`WakeFd`](crate::WakeFd).
+    /// Bells rung, or cleared, by a [`WakeFd`](crate::WakeFd); threads woken together in
+    /// [`Berths`](crate::Berths).
     pub bells: u64,
 }
 

@@ -1,9 +1,10 @@
-//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, nghttp2, SCTP.
+//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, futex, nghttp2, SCTP.
 //!
 //! Each module is a thin, safe face over one facility of the operating system or one C library and
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
 #![allow(unsafe_code, reason = "this crate exists to hold it")]
 
+mod berths;
 mod calls;
 mod epoll;
 mod listener;
@@ -16,6 +17,7 @@ mod timer;
 pub mod usrsctp;
 mod wake;
 
+pub use berths::{Berth, Berths};
 pub use calls::Calls;
 #[cfg(feature = "count-calls")]
 pub use calls::calls_of_this_thread;

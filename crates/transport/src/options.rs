@@ -23,8 +23,10 @@ pub struct ClientOptions {
     pub call_timeout: Duration,
     /// How long a blocking caller that waits alone asks the socket again before it sleeps, as long
     /// as answers come within it: they come sooner then, at more CPU for the caller and less for the
-    /// service (`docs/performance.md`). It stops by itself when answers take longer or other threads
-    /// of the process wait too, and costs nothing while idle. Default 20 us; zero: off.
+    /// service (`docs/performance.md` has the figures, and why it is on). It stops by itself when answers
+    /// take longer or other threads of the process wait too, and costs nothing while idle. Callers that
+    /// share the connection let other threads run up to eight times instead, unless it is zero.
+    /// Default 20 us; zero: off.
     pub patience: Duration,
     /// How long a blocking caller asks the socket again and again before it sleeps, whether it
     /// pays or not. Burns the CPU meanwhile. Default zero: off.

@@ -2,12 +2,12 @@
 
 use super::patience::Waiting;
 use super::state::{Asleep, State};
-use super::turns::{Handle as _, Lead};
+use super::turns::Lead;
 use crate::ClientOptions;
 use crate::event_loop::{after, clock};
 use bytes::BytesMut;
 use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
-use corewire_sys::Socket;
+use corewire_sys::{Berths, Socket};
 use corewire_wire::{CallId, Core, Input, Outbox};
 use std::io::{self, IoSlice};
 use std::ops::{Deref, DerefMut};
@@ -21,11 +21,16 @@ const PIECES_A_WRITE: usize = 64;
 /// a system call for each receive.
 const EXACT_BELOW: Duration = Duration::from_millis(10);
 
+/// A caller in company lets others run so often before it sleeps, as long as that pays.
+const GIVE_WAY: u32 = 8;
+
 /// A connection and the calls of the threads that share it.
 pub(super) struct Link {
     socket: Socket,
     busy_poll: Duration,
     patience: Duration,
+    /// Where threads sleep that do not lead.
+    berths: Berths,
     state: Mutex<State>,
 }
 
@@ -75,7 +80,7 @@ impl Drop for Locked<'_> {
         let woken = state.turns.take_woken();
         drop(state);
         // Only now: they would run into the lock.
-        woken.iter().for_each(Asleep::wake);
+        Asleep::wake(&woken, &self.link.berths);
     }
 }
 
@@ -134,6 +139,7 @@ impl Link {
             socket,
             busy_poll: options.busy_poll,
             patience: options.patience,
+            berths: Berths::new(),
             state: Mutex::new(State::new(core, now)),
         }
     }
@@ -272,16 +278,36 @@ impl Link {
         name: Option<CallId>,
         due: Option<Instant>,
     ) -> Locked<'a> {
-        let me = Asleep::here();
+        let berth = self.berths.take();
+        let me = berth.map_or_else(|| Asleep::Parked(std::thread::current()), Asleep::In);
         state.turns.sleep(name, me.clone(), false);
+        let left = due.map(|at| at.saturating_duration_since(state.now));
+        let gives_way =
+            berth.is_some() && self.patience > Duration::ZERO && state.giving_way.is_worth_it();
         drop(state);
-        match due {
-            Some(at) => std::thread::park_timeout(at.saturating_duration_since(clock())),
-            None => std::thread::park(),
+        let mut paid = None;
+        match (berth, left) {
+            (Some(berth), left) => {
+                if gives_way {
+                    paid = Some(self.berths.give_way(berth, GIVE_WAY));
+                }
+                if paid != Some(true) {
+                    self.berths.sleep(berth, left);
+                }
+            }
+            (None, Some(left)) => std::thread::park_timeout(left),
+            (None, None) => std::thread::park(),
         }
+        let now = clock();
         let mut state = self.lock();
-        state.saw(clock());
+        state.saw(now);
         state.turns.arrive(&me);
+        if let Some(berth) = berth {
+            self.berths.give(berth);
+        }
+        if let Some(paid) = paid {
+            state.giving_way.learn(paid);
+        }
         state
     }
 
@@ -298,7 +324,7 @@ impl Link {
         let Ok(wake) = state.wake_fd() else {
             return self.follow(state, name, due);
         };
-        let me = Asleep::at(Arc::clone(&wake));
+        let me = Asleep::Writes(Arc::clone(&wake), std::thread::current());
         state.turns.sleep(name, me.clone(), true);
         drop(state);
         // A failure shows in the write.

@@ -5,7 +5,8 @@
 //! [`ClientOptions::patience`](crate::ClientOptions::patience) before it sleeps, as long as answers
 //! come within it: when they come later, it stops, and only looks now and then whether it would pay
 //! again. Callers that wait at the same time do not: on a shared core they would take it from each
-//! other.
+//! other. Those of one connection let other threads run a few times instead, as long as their answers
+//! come meanwhile, which is learned in the same way.
 //!
 //! What it costs: nothing while idle; while it does not pay, one wait in [`LOOK_AGAIN`]; while it
 //! does, the caller's core is busy for as long as the answer takes, and the service, which need not

@@ -1,11 +1,11 @@
 //! What the threads that share a connection know of it.
 
 use super::patience::Patience;
-use super::turns::{Handle, Turns};
+use super::turns::Turns;
 use crate::event_loop::ReadBuffers;
 use bytes::BytesMut;
 use corewire_message::{Body, CallError, ErrorKind, Headers, Origin, Response};
-use corewire_sys::WakeFd;
+use corewire_sys::{Berth, Berths, WakeFd};
 use corewire_wire::{CallId, Core, Outbox, Output};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -41,7 +41,10 @@ pub(super) struct State {
     pub(super) used: Instant,
     /// The time when the clock was last read: reading it costs as much as the rest of a turn.
     pub(super) now: Instant,
+    /// Whether it pays to ask the socket again before a sleep.
     pub(super) patience: Patience,
+    /// Whether it pays to let others run before a sleep.
+    pub(super) giving_way: Patience,
     /// Why nothing goes any more.
     pub(super) dead: Option<String>,
     /// The peer takes no more calls.
@@ -50,43 +53,40 @@ pub(super) struct State {
 
 /// How a sleeping thread is woken.
 #[derive(Clone, Debug)]
-pub(super) struct Asleep {
-    thread: Thread,
-    /// Of the thread that waits for room to write.
-    wake: Option<Arc<WakeFd>>,
+pub(super) enum Asleep {
+    /// It sleeps in a berth of the connection.
+    In(Berth),
+    /// It parks: no berth was free.
+    Parked(Thread),
+    /// It waits for room to write, or for this.
+    Writes(Arc<WakeFd>, Thread),
 }
 
 impl Asleep {
-    /// This thread, which parks.
-    pub(super) fn here() -> Self {
-        Self::of(std::thread::current())
-    }
-
-    /// A thread that parks.
-    pub(super) const fn of(thread: Thread) -> Self {
-        Self { thread, wake: None }
-    }
-
-    /// This thread, which waits for this.
-    pub(super) fn at(wake: Arc<WakeFd>) -> Self {
-        Self {
-            wake: Some(wake),
-            ..Self::here()
-        }
+    /// Wakes them all; nothing happens to those that are awake.
+    pub(super) fn wake(woken: &[Self], berths: &Berths) {
+        let in_berths = woken.iter().filter_map(|asleep| match asleep {
+            Self::In(berth) => Some(*berth),
+            Self::Parked(thread) => {
+                thread.unpark();
+                None
+            }
+            Self::Writes(wake, _) => {
+                wake.wake();
+                None
+            }
+        });
+        berths.wake(in_berths);
     }
 }
 
 impl PartialEq for Asleep {
     fn eq(&self, other: &Self) -> bool {
-        self.thread.id() == other.thread.id()
-    }
-}
-
-impl Handle for Asleep {
-    fn wake(&self) {
-        match &self.wake {
-            Some(wake) => wake.wake(),
-            None => self.thread.unpark(),
+        match (self, other) {
+            (Self::In(one), Self::In(other)) => one == other,
+            (Self::Parked(one), Self::Parked(other))
+            | (Self::Writes(_, one), Self::Writes(_, other)) => one.id() == other.id(),
+            _ => false,
         }
     }
 }
@@ -113,6 +113,7 @@ impl State {
             used: now,
             now,
             patience: Patience::new(),
+            giving_way: Patience::new(),
             dead: None,
             draining: false,
         }

@@ -40,12 +40,6 @@ pub(super) enum Lead {
     ReadsAndWrites,
 }
 
-/// How a thread is woken.
-pub(super) trait Handle: Clone + PartialEq {
-    /// Wakes it; nothing happens when it is awake.
-    fn wake(&self);
-}
-
 /// A thread that sleeps while another one leads, or is on its way back.
 #[derive(Debug)]
 struct Sleeper<K, H> {
@@ -67,7 +61,8 @@ enum Woken {
     Heir,
 }
 
-/// The turns of the threads of one connection. `K` names what a thread waits for, `H` wakes it.
+/// The turns of the threads of one connection. `K` names what a thread waits for, `H` how it is
+/// woken; who lets go of the lock does so.
 #[derive(Debug)]
 pub(super) struct Turns<K, H> {
     lead: Lead,
@@ -82,7 +77,7 @@ pub(super) struct Turns<K, H> {
     to_wake: Vec<H>,
 }
 
-impl<K: Copy + PartialEq, H: Handle> Turns<K, H> {
+impl<K: Copy + PartialEq, H: Clone + PartialEq> Turns<K, H> {
     pub(super) const fn new() -> Self {
         Self {
             lead: Lead::Nobody,
@@ -165,7 +160,7 @@ impl<K: Copy + PartialEq, H: Handle> Turns<K, H> {
         self.sleepers.iter().any(|sleeper| sleeper.writes)
     }
 
-    /// Wakes the thread that waits for this.
+    /// Has the thread that waits for this woken.
     pub(super) fn wake(&mut self, key: K) {
         let place = self.sleepers.iter().position(|s| s.key == Some(key));
         if let Some(place) = place {

@@ -53,7 +53,7 @@ fn a_deadline_that_passes_while_a_request_is_left_to_others_ends_the_call_unsent
     {
         let mut state = link.lock();
         for (name, other) in [7, 9].into_iter().zip(&others) {
-            let asleep = Asleep::of(other.thread().clone());
+            let asleep = Asleep::Parked(other.thread().clone());
             state.turns.sleep(Some(CallId::new(name)), asleep, false);
             state.turns.wake(CallId::new(name));
         }

@@ -1,11 +1,11 @@
 //! Every order in which threads that share a connection can come: nobody sleeps in vain.
 
-use super::{Handle, Lead, Turns};
+use super::{Lead, Turns};
 use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
 use loom::thread;
 use std::time::Instant;
 
-impl Handle for LoomThread {
+impl LoomThread {
     fn wake(&self) {
         self.0.unpark();
     }
@@ -42,7 +42,7 @@ impl Shared {
         state.turns.hand_over(false);
         let woken = state.turns.take_woken();
         drop(state);
-        woken.iter().for_each(Handle::wake);
+        woken.iter().for_each(LoomThread::wake);
     }
 
     fn write(&self, state: &mut State) {

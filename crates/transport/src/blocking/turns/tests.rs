@@ -16,7 +16,7 @@ impl PartialEq for Named {
     }
 }
 
-impl Handle for Named {
+impl Named {
     fn wake(&self) {
         self.1.borrow_mut().push(self.0);
     }
@@ -54,7 +54,7 @@ impl Scene {
     /// Lets go of the lock; gives who was woken.
     fn unlock(&mut self) -> Vec<u32> {
         self.turns.hand_over(false);
-        self.turns.take_woken().iter().for_each(Handle::wake);
+        self.turns.take_woken().iter().for_each(Named::wake);
         self.woken.take()
     }
 
