@@ -12,15 +12,17 @@
 
 use corewire_message::blocking::Caller as _;
 use corewire_message::{
-    Body, CallContext, CallKind, Event, Inbound, Operation, Outbound, Request, Response, Service,
+    Body, CallContext, CallKind, Caller as _, Event, Inbound, Operation, Outbound, Request,
+    Response, Service,
 };
 use corewire_transport::{
-    Address, ClientOptions, Endpoint, Protocol, Server, ServerOptions, blocking,
+    Address, ClientOptions, Endpoint, EventLoop, Protocol, Server, ServerOptions, blocking,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::arch::asm;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -173,12 +175,17 @@ impl Service for Echo {
 /// The counters are the process's: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn ends() -> (Server, blocking::Client) {
+fn service() -> (Server, Endpoint) {
     let mut options = ServerOptions::default();
     options.loops = 1;
     let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
     let server = Server::start(&[anywhere], Arc::new(Echo), options).unwrap();
     let endpoint = Endpoint::new(Protocol::Native, server.addresses()[0].clone());
+    (server, endpoint)
+}
+
+fn ends() -> (Server, blocking::Client) {
+    let (server, endpoint) = service();
     let mut options = ClientOptions::default();
     // How often a patient caller asks depends on how fast the machine is.
     options.patience = Duration::ZERO;
@@ -218,6 +225,72 @@ fn a_lone_blocking_call_makes_five_calls_to_the_kernel_and_no_allocation() {
         assert!(within(costs.receives, 2), "{length}: {costs:?}");
         assert!(costs.waits <= CALLS + few, "{length}: {costs:?}");
         assert!(costs.allocations <= few, "{length}: {costs:?}");
+    }
+}
+
+/// What `at_once` calls at a time cost on the caller's event loop.
+fn costs_of_futures(at_once: usize, body: &Body) -> Costs {
+    let (_server, endpoint) = service();
+    let mut event_loop = EventLoop::new().unwrap();
+    let client = event_loop
+        .handle()
+        .connect(endpoint, ClientOptions::default());
+    let run = async || {
+        for _ in 0..CALLS / at_once as u64 {
+            let call = || client.call(Request::new(ECHO).with_body(body.clone()));
+            let mut calls: [_; 16] = std::array::from_fn(|_| None);
+            for place in calls.iter_mut().take(at_once) {
+                *place = Some(Box::pin(call()));
+            }
+            // All of them are polled first, and go out together.
+            std::future::poll_fn(|context| {
+                for place in &mut calls {
+                    if let Some(future) = place
+                        && let Poll::Ready(response) = future.as_mut().poll(context)
+                    {
+                        response.unwrap();
+                        *place = None;
+                    }
+                }
+                match calls.iter().all(Option::is_none) {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                }
+            })
+            .await;
+        }
+    };
+    let counted = async {
+        run().await;
+        let before = Costs::now();
+        run().await;
+        Costs::since(before)
+    };
+    event_loop.block_on(counted).unwrap()
+}
+
+#[test]
+fn an_asynchronous_call_makes_six_calls_to_the_kernel_and_one_allocation() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let few = CALLS / 20;
+    for length in [0, 1000] {
+        let costs = costs_of_futures(1, &Body::from(vec![7; length]));
+        // Caller and service: wait, receive, send. The test itself allocates once a call.
+        assert!(costs.sends <= 2 * CALLS + few, "{length}: {costs:?}");
+        assert!(costs.receives <= 2 * CALLS + few, "{length}: {costs:?}");
+        assert!(costs.waits <= 2 * CALLS + few, "{length}: {costs:?}");
+        assert!(costs.allocations <= 2 * CALLS + few, "{length}: {costs:?}");
+        assert!(costs.sends >= 2 * CALLS, "nothing was counted: {costs:?}");
+    }
+}
+
+#[test]
+fn asynchronous_calls_at_a_time_share_their_calls_to_the_kernel() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let costs = costs_of_futures(16, &Body::new());
+    // Sixteen go with one write; their answers may come in pieces.
+    for count in [costs.sends, costs.receives, costs.waits] {
+        assert!(count <= 2 * CALLS / 8, "{costs:?}");
     }
 }
 
