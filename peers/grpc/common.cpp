@@ -64,8 +64,8 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const Tls& tls) {
     return grpc::SslServerCredentials(options);
 }
 
-/// gRPC keeps trying where there is nobody; a socket of our own knows at once. Once for each server: a
-/// connection for each request shall not cost two.
+/// gRPC keeps trying where there is nobody; a socket of our own knows at once. Once for each
+/// server: a connection for each request shall not cost two.
 void probe(const Endpoint& server) {
     static std::mutex mutex;
     static std::set<std::string> found;
@@ -75,8 +75,8 @@ void probe(const Endpoint& server) {
     found.insert(server.to_string());
 }
 
-/// As gRPC's guide has it for services that restart (gRFC A6). CANCELLED is what a server answers that is
-/// told to end while a call has arrived and no thread has taken it (grpc/grpc#41785).
+/// As gRPC's guide has it for services that restart (gRFC A6). CANCELLED is what a server answers
+/// that is told to end while a call has arrived and no thread has taken it (grpc/grpc#41785).
 constexpr char kRetries[] = R"({"methodConfig": [{
     "name": [{"service": "guti.v1.GutiService"}],
     "retryPolicy": {"maxAttempts": 5, "initialBackoff": "0.01s", "maxBackoff": "0.25s",

@@ -21,8 +21,7 @@ const char* fault_of(const Response& response, std::size_t payload_bytes, bool i
 
 }  // namespace
 
-Worker::Worker(Course& course, Connector& connector, std::unique_ptr<Client> client,
-               unsigned index)
+Worker::Worker(Course& course, Connector& connector, std::unique_ptr<Client> client, unsigned index)
     : course_(course), connector_(connector), client_(std::move(client)), index_(index) {}
 
 Response Worker::request() {

@@ -80,9 +80,9 @@ void matrix(const std::string& adapter) {
 /// A connection for each request.
 void connections(const std::string& adapter) {
     RunningServer server(adapter);
-    Process client(client_words(adapter, server.address,
-                                {"--clients", "2", "--requests", "40", "--warmup", "0.1",
-                                 "--connections", "each"}));
+    Process client(client_words(
+        adapter, server.address,
+        {"--clients", "2", "--requests", "40", "--warmup", "0.1", "--connections", "each"}));
     const std::string result = client.line_with("\"result\"", 60);
     CHECK_EQUAL(client.exit_status(20), 0);
     CHECK_EQUAL(text_in(result, "error_sample"), "");

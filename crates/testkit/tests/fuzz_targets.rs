@@ -83,7 +83,9 @@ fn every_corpus_is_replayed_and_every_decoder_is_where_it_is_said_to_be() {
         let tests = root().join(&row.replayed_by).join("tests");
         let replays = std::fs::read_dir(tests).expect("tests").any(|entry| {
             let path = entry.expect("an entry").path();
-            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let mut text = std::fs::read_to_string(path).unwrap_or_default();
+            // However its line is broken.
+            text.retain(|letter| !letter.is_whitespace());
             text.contains(&format!("replay(\"{target}\","))
         });
         assert!(
