@@ -2,7 +2,10 @@
 //! copy: no socket, no loop. Run under `valgrind --tool=callgrind` it counts instructions, which are the
 //! same on a busy machine.
 //!
-//! `cargo run --release -p corewire-transport --example http2_pingpong [rest|grpc [CALLS [IN_FLIGHT]]]`
+//! `cargo run --release -p corewire-transport --example http2_pingpong [rest|grpc [CALLS [IN_FLIGHT [WHAT]]]]`
+//!
+//! `WHAT` is `sbi`, 1 KB answered by 256 B with two headers that change (the default); `alike`, the same
+//! without those; or a number, so many octets that are sent back, without headers.
 
 use bytes::BytesMut;
 use corewire_message::{Body, CallKind, Headers, Operation, Request, Response};
@@ -14,6 +17,25 @@ use std::time::{Duration, Instant};
 const CREATE: Operation = Operation::from_static("nsmf-pdusession/v1/sm-contexts");
 const REQUEST_OCTETS: usize = 1024;
 const ANSWER_OCTETS: usize = 256;
+
+/// What is sent.
+#[derive(Clone, Copy)]
+enum What {
+    Sbi,
+    Alike,
+    Echo(usize),
+}
+
+impl What {
+    fn headers(self, varying: &[(&str, u64)]) -> Headers {
+        let json = [("content-type", "application/json")];
+        match self {
+            Self::Sbi => headers(&json, varying),
+            Self::Alike => headers(&json, &[]),
+            Self::Echo(_) => Headers::new(),
+        }
+    }
+}
 
 struct Wire {
     outbox: Outbox,
@@ -57,15 +79,18 @@ fn headers(fixed: &[(&str, &str)], varying: &[(&str, u64)]) -> Headers {
     headers
 }
 
-fn run(flavour: Flavour, calls: u64, in_flight: u64) -> Duration {
+fn run(flavour: Flavour, calls: u64, in_flight: u64, what: What) -> Duration {
     let now = Instant::now();
     let mut client = Connection::client(Config::default(), flavour, "127.0.0.1:8080", now);
     let kind_of = Arc::new(|_: &Operation| Some(CallKind::Unary));
     let mut server = Connection::server(Config::default(), kind_of, now);
     let (mut up, mut down) = (Wire::new(), Wire::new());
-    let asked = Body::from(vec![b'0'; REQUEST_OCTETS]);
-    let answered = Body::from(vec![b'0'; ANSWER_OCTETS]);
-    let json = [("content-type", "application/json")];
+    let (asked, answered) = match what {
+        What::Echo(octets) => (octets, octets),
+        _ => (REQUEST_OCTETS, ANSWER_OCTETS),
+    };
+    let asked = Body::from(vec![b'0'; asked]);
+    let answered = Body::from(vec![b'0'; answered]);
     let (mut begun, mut done) = (0, 0);
     while done < calls {
         for _ in 0..in_flight {
@@ -75,7 +100,7 @@ fn run(flavour: Flavour, calls: u64, in_flight: u64) -> Duration {
                 ("x-sent-ns", begun * 1_000_003),
             ];
             let request = Request::new(CREATE)
-                .with_headers(headers(&json, &varying))
+                .with_headers(what.headers(&varying))
                 .with_body(asked.clone())
                 .with_deadline(now + Duration::from_secs(10));
             client.call(now, request).expect("within the limits");
@@ -85,8 +110,12 @@ fn run(flavour: Flavour, calls: u64, in_flight: u64) -> Duration {
             if let Output::Request { call, request } = output {
                 let sent = request.headers.get("x-sent-ns").map_or(0, <[u8]>::len);
                 let varying = [("x-one-way-ns", begun * 31 + sent as u64)];
-                let response = Response::ok(answered.clone());
-                server.respond(call, response.with_headers(headers(&json, &varying)));
+                let body = match what {
+                    What::Echo(_) => request.body,
+                    _ => answered.clone(),
+                };
+                let response = Response::ok(body).with_headers(what.headers(&varying));
+                server.respond(call, response);
             }
         }
         down.carry(&mut server, &mut client, now);
@@ -110,7 +139,12 @@ fn main() {
         text.and_then(|text| text.parse().ok()).unwrap_or(default)
     };
     let (calls, in_flight) = (number(300_000), number(2));
-    let took = run(flavour, calls, in_flight);
+    let what = match words.next().as_deref() {
+        None | Some("sbi") => What::Sbi,
+        Some("alike") => What::Alike,
+        Some(octets) => What::Echo(octets.parse().expect("sbi, alike, or a number of octets")),
+    };
+    let took = run(flavour, calls, in_flight, what);
     let each = took.as_nanos() as f64 / calls as f64;
     println!("{calls} calls, {in_flight} at a time: {each:.0} ns a call, both ends");
 }

@@ -11,9 +11,10 @@ use libnghttp2_sys as ffi;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The longest DATA payload this side sends at once: large enough that frame headers cost
-/// nothing, small enough that another stream's octets need not wait long.
-const LONGEST_DATA: usize = 64 << 10;
+/// The longest DATA payload this side sends at once, to a peer that takes it: what a driver writes at
+/// once, so that another stream's octets wait no longer for it. A body that fits into one frame need
+/// not be put together again by who receives it.
+const LONGEST_DATA: usize = 256 << 10;
 
 /// Runs a callback's body on the cell; a panic becomes the library's error, not a crossing of C
 /// frames.

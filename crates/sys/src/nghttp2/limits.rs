@@ -35,7 +35,7 @@ impl Default for Limits {
             stream_window: 1 << 20,
             connection_window: 16 << 20,
             max_streams: 4096,
-            max_frame: 64 << 10,
+            max_frame: 256 << 10,
             max_header_list: 64 << 10,
             max_continuations: 8,
             max_outbound_acks: 1000,

@@ -208,6 +208,13 @@ impl Session {
         self.with_cell(|cell| cell.events.pop_front())
     }
 
+    /// Whether the next event is the end of the peer's side of this stream.
+    #[must_use]
+    pub fn ends_next(&self, stream: u32) -> bool {
+        let next = self.cell().events.front();
+        matches!(next, Some(Event::End { stream: ended }) if *ended == stream)
+    }
+
     /// The fields of a header section; valid until octets are received again.
     #[must_use]
     pub fn fields(&self, section: Range<usize>) -> Fields<'_> {

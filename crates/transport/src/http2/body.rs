@@ -78,7 +78,7 @@ pub(super) enum Gathered {
     /// Nothing has come.
     #[default]
     Empty,
-    /// One piece has come; most bodies are no more.
+    /// One piece has come; most bodies are no more. A long one shares the memory it was received in.
     One(Bytes),
     /// More.
     Many(BytesMut),

@@ -40,7 +40,7 @@ pub struct Config {
     pub connection_window: u32,
     /// Calls in flight on one connection, each way; a server announces it. Default 4096.
     pub max_concurrent_calls: u32,
-    /// The longest frame that is taken, octets; announced. Default 64 KiB.
+    /// The longest frame that is taken, octets; announced. Default 256 KiB.
     pub max_frame: u32,
     /// The longest header list that is taken, octets as RFC 9113, 6.5.2 counts; announced.
     /// Default 64 KiB.

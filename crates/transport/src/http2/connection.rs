@@ -4,9 +4,12 @@ use super::body::Arena;
 use super::call::Call;
 use super::config::{Config, Flavour};
 use super::fields::BinaryValues;
+use super::frames::Frames;
 use super::keep_alive::KeepAlive;
 use super::operations::Operations;
+use super::received::Received;
 use super::varying::Varying;
+use bytes::BytesMut;
 use corewire_message::Body;
 use corewire_sys::nghttp2::{self, ErrorCode, Event, INLINE_PIECE, Session, Sink, StreamMap};
 use corewire_wire::{CallId, Deadlines, Fault, KindOf, Outbox, Output, grpc};
@@ -21,6 +24,7 @@ const SPARE_CALLS: usize = 256;
 /// One HTTP/2 connection, sans-IO: see [`corewire_wire::Core`].
 pub struct Connection {
     pub(super) session: Session,
+    pub(super) frames: Frames,
     pub(super) end: End,
     pub(super) config: Config,
     pub(super) calls: StreamMap<Box<Call>>,
@@ -133,8 +137,10 @@ impl Connection {
             // Limits are in range: only memory can be missing, and Rust ends there too.
             Err(error) => panic!("no HTTP/2 session: {error}"),
         };
+        let longest = limits.max_frame as usize;
         Self {
             session,
+            frames: Frames::new(role == nghttp2::Role::Server, longest),
             end,
             calls: StreamMap::default(),
             spare: Vec::new(),
@@ -227,8 +233,8 @@ impl Connection {
         self.session.push(stream, body.head(), body.tail().clone());
     }
 
-    /// Takes what the session has to tell. `input` is what it received last.
-    pub(super) fn take_events(&mut self, input: &[u8]) {
+    /// Takes what the session has to tell of what it received last.
+    pub(super) fn take_events(&mut self, mut input: Received<'_>) {
         while let Some(event) = self.session.next_event() {
             match event {
                 Event::Headers {
@@ -241,7 +247,8 @@ impl Connection {
                     End::Server { .. } => self.request_head(stream, kind, fields, oversized),
                 },
                 Event::Data { stream, octets } => {
-                    self.body_octets(stream, input.get(octets).unwrap_or_default());
+                    let ends = self.session.ends_next(stream);
+                    self.body_octets(stream, &mut input, octets, ends);
                 }
                 Event::End { stream } => match self.end {
                     End::Client { .. } => self.answer_end(stream),
@@ -296,7 +303,7 @@ impl Connection {
                 false
             }
         };
-        self.take_events(&[]);
+        self.take_events(Received::new(&mut BytesMut::new(), 0));
         if let Some(code) = self.session.terminated() {
             self.fail(code.name());
         }

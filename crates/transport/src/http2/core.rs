@@ -3,6 +3,7 @@
 use super::connection::{Connection, Drain, End, Pending};
 use super::head;
 use super::keep_alive::Due;
+use super::received::Received;
 use super::sink::IntoOutbox;
 use bytes::BytesMut;
 use corewire_message::{
@@ -256,6 +257,10 @@ impl Core for Connection {
         waits + self.carried.len() + usize::from(!self.events.is_empty())
     }
 
+    fn wants(&self) -> usize {
+        self.frames.wants()
+    }
+
     fn is_over(&self) -> bool {
         // A client that has said that it sends no more waits for the connection's end.
         self.peer_drains && self.calls.is_empty() && self.is_finished()
@@ -283,13 +288,19 @@ impl Connection {
             return Ok(());
         }
         self.keep_alive.heard(now);
-        self.received += octets.len() as u64;
+        let ready = self.frames.ready(octets);
+        if ready == 0 {
+            return Ok(());
+        }
+        self.received += ready as u64;
         let frames = self.session.queued_frames();
-        if let Err(error) = self.session.receive(octets) {
+        if let Err(error) = self.session.receive(&octets[..ready]) {
             self.fail(error.text());
         }
-        self.take_events(octets);
-        octets.clear();
+        self.take_events(Received::new(octets, ready));
+        if self.fault.is_some() {
+            octets.clear();
+        }
         self.settle_touched();
         if self.session.queued_frames() > frames {
             self.write_few_frames();

@@ -6,20 +6,31 @@
 //! the application has consumed them. A message longer than half a window is gathered like a unary
 //! body, or it could never arrive.
 
+use super::body::Gathered;
 use super::call::{Call, Receiving};
 use super::config::Flavour;
 use super::connection::{Connection, End};
+use super::frames::LONG;
+use super::received::Received;
 use corewire_message::{Body, Code, Status};
 use corewire_sys::nghttp2::Session;
 use corewire_wire::grpc::{self, FramingFault, PREFIX_OCTETS};
 use corewire_wire::{CallId, Output};
+use std::ops::Range;
 
 /// Octets behind an answer that are dropped before the peer is asked to stop.
 const DROP_AT_MOST: usize = 64 << 10;
 
 impl Connection {
-    /// Octets of a body came.
-    pub(super) fn body_octets(&mut self, stream: u32, octets: &[u8]) {
+    /// Octets of a body came; with them it `ends`, or it is not known.
+    pub(super) fn body_octets(
+        &mut self,
+        stream: u32,
+        received: &mut Received<'_>,
+        place: Range<usize>,
+        ends: bool,
+    ) {
+        let octets = received.get(place.clone());
         let Some(call) = self.calls.get_mut(&stream) else {
             self.session.consume_connection(octets.len());
             return;
@@ -35,12 +46,24 @@ impl Connection {
                 }
             }
             Receiving::Whole(gathered) => {
-                gathered.put(octets, call.content_length, &mut self.arena);
-                self.gathered += octets.len();
                 let framing = match call.flavour {
                     Flavour::Grpc => PREFIX_OCTETS,
                     Flavour::Rest => 0,
                 };
+                let is_first = gathered.len() == 0;
+                if is_first && call.flavour == Flavour::Grpc {
+                    call.content_length = announced(octets, self.config.max_message);
+                }
+                // An answer that is all there is followed by trailers at most. A caller could leave many
+                // requests without an end, to hold the memory that they were received in.
+                let is_client = matches!(self.end, End::Client { .. });
+                let is_all = ends || is_client && call.content_length == Some(octets.len());
+                self.gathered += octets.len();
+                if is_first && is_all && octets.len() >= LONG {
+                    *gathered = Gathered::One(received.share(place));
+                } else {
+                    gathered.put(octets, call.content_length, &mut self.arena);
+                }
                 if gathered.len() > self.config.max_message.saturating_add(framing) {
                     self.give_up_receiving(stream, TOO_LONG);
                 } else if self.gathered > self.config.max_gathered {
@@ -200,6 +223,13 @@ pub(super) const fn refusal(fault: FramingFault) -> (Code, &'static str) {
         FramingFault::Truncated => (Code::Internal, "the body ends inside a message"),
         _ => (Code::Internal, "the body is no sequence of messages"),
     }
+}
+
+/// The length of a body that begins with these octets, as the prefix of its one message has it.
+fn announced(octets: &[u8], max_message: usize) -> Option<usize> {
+    let prefix = octets.first_chunk::<PREFIX_OCTETS>()?;
+    let length = grpc::message_length(*prefix, max_message).ok()?;
+    Some(PREFIX_OCTETS + length)
 }
 
 /// The one message of a unary body.

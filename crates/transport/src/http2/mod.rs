@@ -21,9 +21,11 @@ mod connection;
 mod core;
 mod fields;
 mod flow;
+mod frames;
 mod head;
 mod keep_alive;
 mod operations;
+mod received;
 mod server;
 mod sink;
 #[cfg(test)]
