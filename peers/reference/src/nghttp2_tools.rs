@@ -22,7 +22,6 @@ use crate::messages;
 use crate::options::Options;
 use crate::pace::{SECOND, now_ns};
 
-const FILE: &str = "sm-contexts";
 
 /// Becomes `nghttpd`; a child says when it listens.
 pub(crate) fn replica() -> anyhow::Result<()> {
@@ -32,8 +31,9 @@ pub(crate) fn replica() -> anyhow::Result<()> {
         rustix::process::getuid().as_raw()
     );
     let folder = std::env::temp_dir().join(name);
-    std::fs::create_dir_all(&folder)?;
-    std::fs::write(folder.join(FILE), messages::created_data())?;
+    let file = folder.join(messages::PATH.trim_start_matches('/'));
+    std::fs::create_dir_all(file.parent().unwrap_or(&folder))?;
+    std::fs::write(file, messages::created_data())?;
     // Whoever takes it meanwhile makes nghttpd fail with a word of its own.
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
         .local_addr()?
@@ -155,7 +155,7 @@ fn h2load(options: &Options, body: &Path, log: Option<&Path>, tell: bool) -> any
     if let Some(log) = log {
         command.arg(format!("--log-file={}", log.display()));
     }
-    command.arg(format!("http://{}/{FILE}", options.target[0]));
+    command.arg(format!("http://{}{}", options.target[0], messages::PATH));
     let mut child = command
         .spawn()
         .context("h2load cannot be started; it is in Debian's nghttp2-client")?;

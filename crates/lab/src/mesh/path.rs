@@ -4,7 +4,7 @@ use anyhow::bail;
 
 use crate::record::Failure;
 
-/// What stands at both ends.
+/// What stands at an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// `corewire nf`, over this transport.
@@ -34,7 +34,12 @@ pub(crate) struct Path {
     /// The subject of its records.
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
-    pub(crate) ends: Ends,
+    /// What asks.
+    pub(crate) gateway: Ends,
+    /// What answers.
+    pub(crate) replica: Ends,
+    /// Requests have no field that changes from one to the next.
+    pub(crate) alike: bool,
     pub(crate) way: Way,
 }
 
@@ -47,7 +52,9 @@ const fn corewire(
     Path {
         name,
         description,
-        ends: Ends::Corewire(transport),
+        gateway: Ends::Corewire(transport),
+        replica: Ends::Corewire(transport),
+        alike: false,
         way,
     }
 }
@@ -56,7 +63,9 @@ const fn peer(name: &'static str, kind: &'static str, way: Way, description: &'s
     Path {
         name,
         description,
-        ends: Ends::Peer(kind),
+        gateway: Ends::Peer(kind),
+        replica: Ends::Peer(kind),
+        alike: false,
         way,
     }
 }
@@ -65,13 +74,35 @@ const fn reference(name: &'static str, kind: &'static str, description: &'static
     Path {
         name,
         description,
-        ends: Ends::Reference(kind),
+        gateway: Ends::Reference(kind),
+        replica: Ends::Reference(kind),
+        alike: false,
         way: Way::Direct,
     }
 }
 
+/// Our REST and nghttp2's tools, which ask and answer with requests that are all alike.
+const fn beside_tools(
+    name: &'static str,
+    gateway: Ends,
+    replica: Ends,
+    description: &'static str,
+) -> Path {
+    Path {
+        name,
+        description,
+        gateway,
+        replica,
+        alike: true,
+        way: Way::Direct,
+    }
+}
+
+const OURS: Ends = Ends::Corewire("rest");
+const TOOLS: Ends = Ends::Reference("nghttp2");
+
 /// Every path, in the order in which they are shown.
-pub(crate) const PATHS: [Path; 21] = [
+pub(crate) const PATHS: [Path; 24] = [
     corewire(
         "direct-rest",
         "rest",
@@ -186,15 +217,34 @@ pub(crate) const PATHS: [Path; 21] = [
         "hyper, no mesh; by name and in `lab run http2` only",
     ),
     reference("ref-tonic", "tonic", "tonic (gRPC), no mesh; as ref-hyper"),
-    reference(
+    beside_tools(
         "ref-h2load",
-        "nghttp2",
+        TOOLS,
+        TOOLS,
         "h2load asks nghttpd, no mesh, saturated only; as ref-hyper",
+    ),
+    beside_tools(
+        "h2load-rest",
+        TOOLS,
+        OURS,
+        "h2load asks Corewire; as ref-h2load",
+    ),
+    beside_tools(
+        "rest-nghttpd",
+        OURS,
+        TOOLS,
+        "Corewire asks nghttpd, requests alike; as ref-h2load",
+    ),
+    beside_tools(
+        "alike-rest",
+        OURS,
+        OURS,
+        "Corewire asks Corewire, requests alike; as ref-h2load",
     ),
 ];
 
 /// Those that `lab run http2` compares.
-pub(crate) const OF_HTTP2: [&str; 7] = [
+pub(crate) const OF_HTTP2: [&str; 10] = [
     "direct-rest",
     "direct-grpc",
     "ref-nghttp2",
@@ -202,12 +252,25 @@ pub(crate) const OF_HTTP2: [&str; 7] = [
     "ref-tonic",
     "ref-grpc",
     "ref-h2load",
+    "h2load-rest",
+    "rest-nghttpd",
+    "alike-rest",
 ];
 
 impl Path {
     /// The path of this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         PATHS.iter().find(|path| path.name == name)
+    }
+
+    /// Whether nghttp2's own tools take part.
+    pub(crate) fn has_tools(&self) -> bool {
+        self.gateway == TOOLS || self.replica == TOOLS
+    }
+
+    /// Whether it is a part of `lab run http2` alone.
+    fn is_of_http2(&self) -> bool {
+        self.alike || matches!(self.gateway, Ends::Reference(_))
     }
 
     /// Whether a control plane takes part.
@@ -224,11 +287,11 @@ impl Path {
 
     /// Why it cannot be secured; `None` when it can.
     pub(crate) fn lacks_tls(&self) -> Option<Failure> {
-        let what = match self.ends {
-            Ends::Corewire("shm") => {
+        let what = match (self.gateway, self.replica) {
+            (Ends::Corewire("shm"), _) => {
                 "octets in shared memory leave no process that could listen: TLS is not spoken there"
             }
-            Ends::Peer("nghttp2") | Ends::Reference(_) => {
+            (Ends::Peer("nghttp2") | Ends::Reference(_), _) | (_, Ends::Reference(_)) => {
                 "the references of HTTP/2 speak clear text only"
             }
             _ => return None,
@@ -242,7 +305,7 @@ impl Path {
 
     /// What carries messages, as control plane and programs name it.
     pub(crate) fn transport(&self) -> &'static str {
-        match self.ends {
+        match self.gateway {
             Ends::Corewire(transport) => transport,
             Ends::Peer("nghttp2") | Ends::Reference("hyper" | "nghttp2") => "rest",
             Ends::Peer(_) | Ends::Reference(_) => "grpc",
@@ -257,8 +320,7 @@ impl Path {
 /// When a name is no path; says which there are.
 pub(crate) fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Path>> {
     if names.is_empty() {
-        let is_of_mesh = |path: &&Path| !matches!(path.ends, Ends::Reference(_));
-        return Ok(PATHS.iter().filter(is_of_mesh).collect());
+        return Ok(PATHS.iter().filter(|path| !path.is_of_http2()).collect());
     }
     let mut paths: Vec<&Path> = Vec::new();
     for name in names {
@@ -284,10 +346,10 @@ mod tests {
         let paths = chosen(&names).expect("known");
         assert_eq!(paths.len(), 1);
         // The references of HTTP/2 are run by name.
-        assert_eq!(chosen(&[]).expect("all").len(), PATHS.len() - 3);
+        assert_eq!(chosen(&[]).expect("all").len(), PATHS.len() - 6);
         assert_eq!(
             chosen(&OF_HTTP2.map(str::to_owned)).expect("known").len(),
-            7
+            10
         );
         let error = chosen(&["envoy-3-rest".to_owned()]).expect_err("unknown");
         assert!(error.to_string().contains("envoy-2-rest"), "{error}");

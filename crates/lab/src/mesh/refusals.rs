@@ -51,10 +51,10 @@ pub(super) fn run(
         .as_deref()
         .and_then(|address| address.rsplit_once(':')?.1.parse().ok())
         .unwrap_or(0);
-    let bootstrap = control::grpc_bootstrap(port, case.path.ends, None).to_string();
+    let bootstrap = control::grpc_bootstrap(port, case.path.gateway, None).to_string();
     let bootstrap = scratch.write("bootstrap.json", &bootstrap);
     let bootstrap = bootstrap.map_err(failed)?.display().to_string();
-    let (program, mut arguments) = match (case.path.ends, &bench.programs.peers) {
+    let (program, mut arguments) = match (case.path.gateway, &bench.programs.peers) {
         (Ends::Peer(kind), Some((gateway, _))) => (gateway, words(&["--kind", kind])),
         _ => (&bench.programs.corewire, words(&["nf", "smf-gateway"])),
     };

@@ -176,7 +176,7 @@ impl Bench {
         topology: &Topology,
         window: Duration,
     ) -> Result<Process, NoResult> {
-        let mut arguments = match case.path.ends {
+        let mut arguments = match case.path.gateway {
             Ends::Corewire(transport) => words(&["nf", "smf-gateway", "--transport", transport]),
             Ends::Peer(kind) => words(&["--kind", kind]),
             Ends::Reference(kind) => words(&["gateway", "--kind", kind]),
@@ -199,8 +199,11 @@ impl Bench {
         option("--patience", self.patience.as_secs_f64().to_string());
         option("--connect", case.replicas.to_string());
         arguments.push("--json".to_owned());
+        if case.path.alike && case.path.gateway != Ends::Reference("nghttp2") {
+            arguments.push("--alike".to_owned());
+        }
         arguments.extend(topology.gateway_tls.iter().cloned());
-        let program = match (case.path.ends, &self.programs.peers) {
+        let program = match (case.path.gateway, &self.programs.peers) {
             (Ends::Peer(_), Some((gateway, _))) => gateway,
             (Ends::Reference(_), _) => self.programs.reference_or_this(),
             _ => &self.programs.corewire,

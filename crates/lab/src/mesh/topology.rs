@@ -66,7 +66,7 @@ impl Topology {
             config: Config {
                 transport: case.path.transport(),
                 certificates: place.certificates.cloned(),
-                has_grpc_core: matches!(case.path.ends, Ends::Peer(_)),
+                has_grpc_core: matches!(case.path.gateway, Ends::Peer(_)),
                 ..Config::default()
             },
             versions: BTreeMap::new(),
@@ -113,7 +113,7 @@ impl Topology {
         // All at once, then awaited: starting takes most of them the same moment.
         let mut started = Vec::new();
         for number in 0..processes {
-            let mut arguments = match case.path.ends {
+            let mut arguments = match case.path.replica {
                 Ends::Corewire(_) => words(&["nf", "smf-pdu-session"]),
                 Ends::Peer(kind) => words(&["--kind", kind]),
                 Ends::Reference(kind) => words(&["replica", "--kind", kind]),
@@ -123,7 +123,7 @@ impl Topology {
             if !groups.is_empty() {
                 arguments.extend(words(&["--name", groups[number as usize % groups.len()]]));
             }
-            let program = match (case.path.ends, &place.programs.peers) {
+            let program = match (case.path.replica, &place.programs.peers) {
                 (Ends::Peer(_), Some((_, replica))) => replica,
                 (Ends::Reference(_), _) => place.programs.reference_or_this(),
                 _ => &place.programs.corewire,
@@ -139,6 +139,15 @@ impl Topology {
                 false => addresses.extend(ready.addresses),
             }
             self.processes.push((Role::Replica, process));
+        }
+        if case.path.replica == Ends::Reference("nghttp2") {
+            // It listens at one port: a connection for each place in the list.
+            let one = addresses.clone();
+            addresses = one
+                .into_iter()
+                .cycle()
+                .take(case.replicas as usize)
+                .collect();
         }
         Ok(addresses)
     }
@@ -159,7 +168,7 @@ impl Topology {
         match case.path.way {
             Way::Envoys(_) => self.start_envoys(place)?,
             Way::Inline => {
-                let ends = case.path.ends;
+                let ends = case.path.gateway;
                 let bootstrap =
                     control::grpc_bootstrap(self.config.port, ends, place.certificates).to_string();
                 let file = self.scratch.write("bootstrap.json", &bootstrap);

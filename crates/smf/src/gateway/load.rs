@@ -42,6 +42,8 @@ pub(super) struct Plan {
     pub(super) payload: usize,
     /// Tell who answers, whenever it is another than before.
     pub(super) watch: bool,
+    /// Requests do not say who sent them and when.
+    pub(super) alike: bool,
 }
 
 /// What came of it.
@@ -69,7 +71,7 @@ pub(super) async fn run<C: Caller>(
     let window_start = start + ns(plan.warmup);
     let window_end = window_start + ns(plan.window);
     let give_up = window_end + ns(LAST_ANSWERS);
-    let body = create_data(plan.payload);
+    let sample = Sample::new(plan);
     let schedule = match plan.pace {
         Pace::Rate(rate) => Some(Schedule::new(start, rate)),
         Pace::InFlight(_) => None,
@@ -131,7 +133,7 @@ pub(super) async fn run<C: Caller>(
                     }
                     number += 1;
                     progress = true;
-                    if let Some(done) = calls.begin(one(caller, &body, number, due)) {
+                    if let Some(done) = calls.begin(one(caller, &sample, number, due)) {
                         ended(done);
                     }
                 }
@@ -248,10 +250,9 @@ impl ServedBy {
 }
 
 /// One request and its answer, which is checked.
-async fn one<C: Caller>(caller: &C, body: &Bytes, number: u64, due: u64) -> Ended {
-    let request = request(body, number);
-    let sent = now_ns();
-    let result = match caller.call(request(sent)).await {
+async fn one<C: Caller>(caller: &C, sample: &Sample, number: u64, due: u64) -> Ended {
+    let (request, sent) = sample.request(number);
+    let result = match caller.call(request).await {
         Ok(response) if response.body.is_empty() => Err("an answer without a body".to_owned()),
         Ok(response) => Ok(response),
         Err(error) => Err(error.to_string()),
@@ -264,17 +265,42 @@ async fn one<C: Caller>(caller: &C, body: &Bytes, number: u64, due: u64) -> Ende
     }
 }
 
-/// The request, but for the time at which it is sent.
-fn request(body: &Bytes, number: u64) -> impl FnOnce(u64) -> Request {
-    let body = Body::from(body.clone());
-    move |sent| {
-        let mut text = Text::default();
+/// What all requests have in common.
+struct Sample {
+    request: Request,
+    alike: bool,
+}
+
+impl Sample {
+    fn new(plan: Plan) -> Self {
         let mut headers = Headers::new();
-        // Names and values as headers have them: this cannot fail.
+        // A name and a value as headers have them: this cannot fail.
         let _fits = headers.append("content-type", "application/json");
-        let _fits = headers.append("3gpp-sbi-correlation-info", text.correlation(number));
-        let _fits = headers.append(SENT, text.number(sent));
-        Request::new(CREATE).with_headers(headers).with_body(body)
+        // A block that its copies share.
+        let block = Bytes::copy_from_slice(headers.as_block());
+        let headers = Headers::from_block(block).unwrap_or(headers);
+        let body = Body::from(create_data(plan.payload));
+        Self {
+            request: Request::new(CREATE).with_headers(headers).with_body(body),
+            alike: plan.alike,
+        }
+    }
+
+    /// The next request, and when it is sent.
+    fn request(&self, number: u64) -> (Request, u64) {
+        let mut request = self.request.clone();
+        if self.alike {
+            return (request, now_ns());
+        }
+        let mut text = Text::default();
+        // As above.
+        let correlation = text.correlation(number);
+        let _fits = request
+            .headers
+            .append("3gpp-sbi-correlation-info", correlation);
+        let sent = now_ns();
+        let _fits = request.headers.append(SENT, text.number(sent));
+        (request, sent)
     }
 }
 
@@ -346,6 +372,7 @@ mod tests {
             window: Duration::from_millis(50),
             payload: 1024,
             watch: false,
+            alike: false,
         };
         let mut begun = 0;
         let load = run(caller, plan, &handle, &stop, || begun += 1);
@@ -382,11 +409,26 @@ mod tests {
 
     #[test]
     fn requests_say_who_and_when() {
-        let request = request(&create_data(1024), 17)(42);
-        assert_eq!(request.headers.get_str(SENT), Some("42"));
+        let mut plan = Plan {
+            pace: Pace::InFlight(1),
+            warmup: Duration::ZERO,
+            window: Duration::ZERO,
+            payload: 1024,
+            watch: false,
+            alike: false,
+        };
+        let (request, sent) = Sample::new(plan).request(17);
+        assert_eq!(request.headers.get_str(SENT), Some(&*sent.to_string()));
         let correlation = request.headers.get_str("3gpp-sbi-correlation-info");
         assert_eq!(correlation, Some("imsi-001010000000017"));
         assert_eq!(request.body.len(), 1024);
+
+        plan.alike = true;
+        let sample = Sample::new(plan);
+        let (one, other) = (sample.request(17).0, sample.request(18).0);
+        assert_eq!(one.headers.as_block(), other.headers.as_block());
+        assert_eq!(one.headers.iter().count(), 1);
+        assert_eq!(one.body.len(), 1024);
     }
 
     #[test]
@@ -400,6 +442,7 @@ mod tests {
             window: Duration::from_secs(3600),
             payload: 0,
             watch: false,
+            alike: false,
         };
         let caller = Answers::default();
         let load = run(&caller, plan, &handle, &stop, || {});

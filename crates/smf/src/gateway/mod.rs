@@ -63,6 +63,10 @@ pub struct GatewayArgs {
     /// Tell whenever another replica answers than before, by the names that they have; needs --json
     #[arg(long, requires = "json")]
     watch: bool,
+    /// Requests all alike, as h2load's are: without the two fields that change from one to the next,
+    /// the correlation and the time of sending. No time on the way is measured then
+    #[arg(long)]
+    alike: bool,
     #[command(flatten)]
     tls: TlsArgs,
     /// Print JSON events for a program
@@ -162,6 +166,7 @@ impl GatewayArgs {
             window: Duration::from_secs_f64(self.duration),
             payload: self.payload,
             watch: self.watch,
+            alike: self.alike,
         };
         let begun = || self.say("measuring");
         let outcome = load::run(caller, plan, event_loop, stop, begun).await;
