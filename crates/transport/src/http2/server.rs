@@ -12,6 +12,10 @@ use corewire_wire::grpc::Deframer;
 use corewire_wire::mapping::{deadline, method, status};
 use corewire_wire::{CallId, Output};
 use std::ops::Range;
+use std::time::Duration;
+
+/// How long a request over REST may go on behind its answer before the peer is asked to stop.
+const REST_OF_A_REQUEST: Duration = Duration::from_millis(200);
 
 /// Why a request is answered before it is asked: a status, and what HTTP has its own word for.
 pub(super) struct Refusal {
@@ -210,6 +214,7 @@ impl Connection {
             return;
         };
         if call.answered {
+            self.half_open.push(stream);
             return;
         }
         if std::mem::take(&mut call.delivered) {
@@ -277,10 +282,16 @@ impl Connection {
         if let Some(timer) = call.timer.take() {
             self.deadlines.remove(timer);
         }
+        if call.received_all {
+            return;
+        }
         // gRPC clients expect to be told at once. Others mostly send a short rest, and some (curl
-        // 7.88) lose an answer that is followed by a reset.
-        if !call.received_all && (call.flavour == Flavour::Grpc || self.drain != Drain::No) {
+        // 7.88) lose an answer that is followed by a reset; but java.net.http looks at an answer only
+        // when it has sent its request or need not.
+        if call.flavour == Flavour::Grpc || self.drain != Drain::No {
             self.half_open.push(stream);
+        } else if let Some(until) = self.now.checked_add(REST_OF_A_REQUEST) {
+            call.timer = Some(self.deadlines.insert(until, stream));
         }
     }
 }

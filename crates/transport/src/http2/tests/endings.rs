@@ -514,39 +514,67 @@ fn a_short_rest_behind_an_answer_is_dropped_and_a_long_one_stopped() {
         let mut pair = Pair::with(flavour, Config::default(), config);
         pair.run();
         let before = pair.server.transcript.len();
-        // As a client that does not stop by itself when the answer comes.
-        let fields: Vec<_> = [
-            (":method", "POST"),
-            (":scheme", "http"),
-            (":authority", "x"),
-            (":path", "/test.v1.Echo/Nothing"),
-            (
-                "content-type",
-                if flavour == Flavour::Grpc {
-                    "application/grpc"
-                } else {
-                    "a/b"
-                },
-            ),
-        ]
-        .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()))
-        .into();
-        let stream = pair.client.core.session.request(&fields, true).unwrap();
+        let stream = asks_for_nothing(&mut pair, flavour);
         pair.run();
         pair.client
             .core
             .session
             .push(stream, &[], vec![0; rest].into());
         pair.run();
-        let answer = &pair.server.transcript[before..];
-        let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0];
-        let was_reset = answer.windows(reset.len()).any(|frame| frame == reset);
-        assert_eq!(was_reset, is_reset, "{flavour:?} {rest}");
+        assert_eq!(was_stopped(&pair, before), is_reset, "{flavour:?} {rest}");
         assert_eq!(pair.server.core.in_flight(), usize::from(!is_reset));
         pair.client.core.session.finish(stream);
         pair.run();
         assert_eq!(pair.server.core.in_flight(), 0);
+        pair.pass(Duration::from_millis(500));
+        assert_eq!(was_stopped(&pair, before), is_reset, "{flavour:?} {rest}");
     }
+}
+
+#[test]
+fn a_request_that_does_not_end_is_stopped_a_while_after_its_answer() {
+    let mut pair = Pair::new(Flavour::Rest);
+    pair.run();
+    let before = pair.server.transcript.len();
+    asks_for_nothing(&mut pair, Flavour::Rest);
+    pair.run();
+    let answered = pair.server.transcript.len();
+    assert!(answered > before && !was_stopped(&pair, before));
+    assert_eq!(pair.server.core.in_flight(), 1);
+    assert_eq!(
+        pair.server.core.poll_timeout(),
+        Some(pair.now + 200 * MILLI)
+    );
+    pair.pass(199 * MILLI);
+    assert_eq!(pair.server.transcript.len(), answered);
+    pair.pass(MILLI);
+    assert!(was_stopped(&pair, answered));
+    assert_eq!(pair.server.core.in_flight(), 0);
+}
+
+/// A request that is answered at once, and whose sender does not stop by itself when the answer comes.
+fn asks_for_nothing(pair: &mut Pair, flavour: Flavour) -> u32 {
+    let media = match flavour {
+        Flavour::Grpc => "application/grpc",
+        Flavour::Rest => "a/b",
+    };
+    let fields: Vec<_> = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":authority", "x"),
+        (":path", "/test.v1.Echo/Nothing"),
+        ("content-type", media),
+    ]
+    .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()))
+    .into();
+    pair.client.core.session.request(&fields, true).unwrap()
+}
+
+/// Whether the server has reset the first stream with `NO_ERROR`.
+fn was_stopped(pair: &Pair, from: usize) -> bool {
+    let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+    let answer = &pair.server.transcript[from..];
+    answer.windows(reset.len()).any(|frame| frame == reset)
 }
 
 #[test]

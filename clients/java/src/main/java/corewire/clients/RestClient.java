@@ -67,7 +67,8 @@ final class RestClient implements GutiClient {
 
     /**
      * A request whose body begins when the deadline has passed. The answer is there before, but
-     * HttpClient looks at it only after it has sent its body.
+     * HttpClient looks at it only after it has sent its body. Later versions of Java
+     * do so after the reset (NO_ERROR) that follows it, too: JDK-8293786.
      */
     @Override
     public CompletableFuture<?> hang(int milliseconds) {
