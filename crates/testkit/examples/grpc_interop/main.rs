@@ -13,10 +13,11 @@
 mod client;
 mod messages;
 mod service;
+mod soak;
 
 use corewire_testkit::certificates;
 use corewire_transport::tls::{ClientTls, Files, ServerTls};
-use corewire_transport::{ClientOptions, Server, ServerOptions, blocking, parse_address};
+use corewire_transport::{ClientOptions, Endpoint, Server, ServerOptions, blocking, parse_address};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -29,7 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["call", endpoint, case] => call(endpoint, case, false),
         ["call", endpoint, case, "tls"] => call(endpoint, case, true),
         _ => {
-            let cases: Vec<_> = client::CASES.iter().map(|(name, _)| *name).collect();
+            let short = client::CASES.iter().map(|(name, _)| *name);
+            let long = soak::CASES.iter().map(|(name, _)| *name);
+            let cases: Vec<_> = short.chain(long).collect();
             Err(format!(
                 "usage: grpc_interop serve ADDRESS [tls] | grpc_interop call ENDPOINT CASE [tls]; \
                  cases: all, {}",
@@ -66,15 +69,27 @@ fn call(endpoint: &str, case: &str, tls: bool) -> Result<(), Box<dyn Error>> {
         let files = Files::new().with_authorities(certificates::certificate("authority"));
         options.tls = Some(ClientTls::new(files)?);
     }
-    let client = blocking::Client::connect(endpoint.parse()?, options)?;
+    let endpoint: Endpoint = endpoint.parse()?;
+    let connect = || {
+        Ok(blocking::Client::connect(
+            endpoint.clone(),
+            options.clone(),
+        )?)
+    };
+    let client = connect()?;
     let mut tried = 0;
-    for (name, run) in client::CASES {
-        if case != "all" && case != *name {
-            continue;
-        }
-        run(&client).map_err(|why| format!("{name}: {why}"))?;
-        println!("{name}: passed");
+    let mut report = |name: &str, outcome: Result<(), Box<dyn Error>>| {
         tried += 1;
+        outcome.map_err(|why| format!("{name}: {why}"))?;
+        println!("{name}: passed");
+        Ok::<_, String>(())
+    };
+    let wanted = |name: &str| case == "all" || case == name;
+    for (name, run) in client::CASES.iter().filter(|(name, _)| wanted(name)) {
+        report(name, run(&client))?;
+    }
+    for (name, run) in soak::CASES.iter().filter(|(name, _)| wanted(name)) {
+        report(name, run(&connect))?;
     }
     if tried == 0 {
         return Err(format!("there is no case {case:?}").into());
