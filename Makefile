@@ -26,7 +26,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model hostile sanitize sctp fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri hostile sanitize sctp fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -129,6 +129,10 @@ bench: build peers ## Measure the thesis's whole matrix, about a day; stopped, i
 
 model: ## Try every order of the steps of the lock-free pieces (loom)
 	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys -p corewire-transport --lib loom
+	$(SUMMARY)
+
+miri: ## Run the unsafe modules under Miri (needs a nightly compiler with it)
+	$(STEP) "Miri" scripts/miri
 	$(SUMMARY)
 
 hostile: ## Spoil a million frames and requests (MUTATIONS=N), kill each part of a core under load

@@ -45,6 +45,8 @@ mod response;
 mod server;
 mod server_stream;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 // Named so that the linker keeps its symbols.
 pub use corewire_guti::c_face;

@@ -14,6 +14,8 @@ mod receive;
 mod send;
 mod settings;
 mod symbols;
+#[cfg(test)]
+mod tests;
 mod trace;
 mod wormhole;
 

@@ -484,6 +484,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri runs no C, which writes the log")]
     fn a_port_is_written_in_three_ways() {
         assert_eq!(port_of(None).unwrap(), 4560);
         for text in ["38000", ":38000", "tcp:38000"] {

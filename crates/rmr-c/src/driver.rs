@@ -7,7 +7,8 @@
 mod flood;
 mod leave;
 mod room;
-#[cfg(test)]
+// Miri has no kernel for these.
+#[cfg(all(test, not(miri)))]
 mod tests;
 
 pub(crate) use room::Limits;

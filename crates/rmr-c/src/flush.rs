@@ -194,6 +194,7 @@ mod tests {
 
     /// Each peer's own pauses must not pass for leisure: they are the others' writes.
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn many_peers_do_not_make_a_stream_slow() {
         let (_, one) = written(100_000, Duration::ZERO, 1300, 1);
         for peers in [2, 4, 8, 32, 200] {

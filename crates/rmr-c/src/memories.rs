@@ -140,6 +140,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no Unix sockets")]
     fn a_memory_is_found_at_its_address_and_at_all() {
         let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
         for ip in [
@@ -157,6 +158,7 @@ mod tests {
 
     /// Its port may be offered here as well: that is somebody else.
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no Unix sockets")]
     fn other_hosts_have_none() {
         let (_holder, port) = port();
         let _listener = listener(Ipv4Addr::UNSPECIFIED.into(), port);

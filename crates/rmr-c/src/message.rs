@@ -15,6 +15,7 @@ use crate::ready::Parts;
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use corewire_wire::rmr::{D1_OCTETS, HEADER_OCTETS, Header, HeaderMut};
 use libc::{c_int, c_uchar, c_void};
+use std::ops::Range;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
@@ -377,6 +378,21 @@ impl Message {
         self.octets().get(TRANSPORT_OCTETS..).unwrap_or_default()
     }
 
+    /// Where these octets stand, counted from the RMR header on, for who copies from or to pointers
+    /// of C's: those may lie in this very message, beside which no reference to it may live.
+    pub(crate) fn place(&mut self, range: Range<usize>) -> Option<*mut u8> {
+        let start = range.start;
+        self.rmr_octets().get(range)?;
+        self.set_begun(0);
+        Some(self.rmr_start().wrapping_add(start))
+    }
+
+    /// The buffer's own pointer, which C's and every reference come from.
+    const fn rmr_start(&self) -> *mut u8 {
+        let start: *mut u8 = self.tp_buf.cast();
+        start.wrapping_add(TRANSPORT_OCTETS)
+    }
+
     /// The same, to be written.
     pub(crate) fn rmr_octets_mut(&mut self) -> &mut [u8] {
         self.octets_mut()
@@ -415,12 +431,12 @@ impl Message {
     }
 
     /// Where the trace data begins, from the RMR header on, and its length.
-    pub(crate) fn trace_range(&self) -> std::ops::Range<usize> {
+    pub(crate) fn trace_range(&self) -> Range<usize> {
         self.parts().trace
     }
 
     /// Where the octets of a call stand, from the RMR header on.
-    pub(crate) fn call_range(&self) -> std::ops::Range<usize> {
+    pub(crate) fn call_range(&self) -> Range<usize> {
         self.parts().call
     }
 
@@ -456,17 +472,13 @@ impl Message {
 
     /// Sets the pointers that C sees to where the header says that things are.
     fn point(&mut self) {
-        let at = self.payload_at();
-        let octets = self
-            .sending_octets()
-            .get_mut(TRANSPORT_OCTETS..)
-            .unwrap_or_default();
-        if octets.len() < HEADER_OCTETS {
+        let octets = self.rmr_octets().len();
+        if octets < HEADER_OCTETS {
             (self.header, self.xaction, self.payload) = (null_mut(), null_mut(), null_mut());
             return;
         }
-        let at = at.min(octets.len());
-        let base = octets.as_mut_ptr();
+        let at = self.payload_at().min(octets);
+        let base = self.rmr_start();
         self.header = base.cast();
         self.xaction = base.wrapping_add(XACTION);
         self.payload = base.wrapping_add(at);

@@ -79,6 +79,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no such eventfd")]
     fn one_reading_leaves_something_for_those_who_poll() {
         let readable = Readable::new().unwrap();
         assert!(!readable.is_full() && !readable.empty());

@@ -187,7 +187,8 @@ impl AsFd for Listener {
     }
 }
 
-#[cfg(test)]
+// Miri has no kernel for these.
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
 

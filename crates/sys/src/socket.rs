@@ -649,7 +649,8 @@ fn timeval(duration: Duration) -> libc::timeval {
     }
 }
 
-#[cfg(test)]
+// Miri has no kernel for these.
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
     use crate::Listener;

@@ -62,7 +62,8 @@ impl AsFd for TimerFd {
     }
 }
 
-#[cfg(test)]
+// Miri has no kernel for these.
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
     use crate::{Epoll, Interest, Token};

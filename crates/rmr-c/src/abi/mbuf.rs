@@ -160,11 +160,12 @@ pub unsafe extern "C" fn rmr_bytes2payload(mbuf: *mut Message, src: *const c_uch
             return errno::set(libc::EINVAL);
         };
         let at = message.payload_at();
-        let room = message.rmr_octets_mut().get_mut(at..).unwrap_or_default();
-        let copied = length(len).min(room.len());
-        // SAFETY: not null, so `len` octets, says the header, perhaps of this very payload; the room is in
-        // our buffer.
-        unsafe { std::ptr::copy(src, room.as_mut_ptr(), copied) };
+        let copied = length(len).min(message.payload_size());
+        if let Some(room) = message.place(at..at + copied) {
+            // SAFETY: not null, so `len` octets, says the header, perhaps of this very payload; the
+            // room is in our buffer.
+            unsafe { std::ptr::copy(src, room, copied) };
+        }
         message.len = copied as c_int;
         if copied < length(len) {
             message.state = state::OVERFLOW;
@@ -216,10 +217,10 @@ unsafe fn into_field(
     } else {
         0
     });
-    if let Some(field) = message.rmr_octets_mut().get_mut(at..at + fits) {
+    if let Some(field) = message.place(at..at + fits) {
         // SAFETY: not null, so `len` octets at least, says the header, perhaps of this very message; the
         // field is in our buffer.
-        unsafe { std::ptr::copy(src, field.as_mut_ptr(), fits) };
+        unsafe { std::ptr::copy(src, field, fits) };
     }
     fits as c_int
 }

@@ -47,8 +47,9 @@ pub unsafe extern "C" fn rmr_trace_ref(msg: *mut Message, sizeptr: *mut c_int) -
         let Some(message) = message.filter(|_| length > 0) else {
             return null_mut();
         };
-        let range = message.trace_range();
-        message.rmr_octets_mut()[range].as_mut_ptr().cast()
+        message
+            .place(message.trace_range())
+            .map_or(null_mut(), |start| start.cast())
     })
 }
 
@@ -84,10 +85,12 @@ pub unsafe extern "C" fn rmr_set_trace(
             before = Some(resized);
         }
         let range = message.trace_range();
-        let area = &mut message.rmr_octets_mut()[range];
-        // SAFETY: not null, so `size` octets, says the header, perhaps of this very message, as it is or
-        // was; the area has as many.
-        unsafe { std::ptr::copy(data, area.as_mut_ptr(), area.len()) };
+        let length = range.len();
+        if let Some(area) = message.place(range) {
+            // SAFETY: not null, so `size` octets, says the header, perhaps of this very message, as it
+            // is or was; the area has as many.
+            unsafe { std::ptr::copy(data, area, length) };
+        }
         if let Some(before) = before {
             // SAFETY: made above, and nobody has it; what it holds is copied.
             unsafe { pool::free(before) };

@@ -356,7 +356,8 @@ fn address(name: &str) -> io::Result<(libc::sockaddr_un, libc::socklen_t)> {
     Ok((raw, length as libc::socklen_t))
 }
 
-#[cfg(test)]
+// Miri has no kernel for these.
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;

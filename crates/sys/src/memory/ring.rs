@@ -2,7 +2,6 @@
 
 use super::RING;
 use super::positions::{Broken, Positions};
-use crate::socket::check;
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -67,12 +66,16 @@ impl Mapped {
             return Err(io::Error::last_os_error());
         }
         let layout = NonNull::new(mapped.cast()).ok_or_else(io::Error::last_os_error)?;
-        Ok(Self {
+        Ok(Self::over(layout, side))
+    }
+
+    const fn over(layout: NonNull<Layout>, side: Side) -> Self {
+        Self {
             layout,
             side,
             written: AtomicU64::new(0),
             read: AtomicU64::new(0),
-        })
+        }
     }
 
     fn positions(&self, ring: usize) -> &Positions {
@@ -180,24 +183,62 @@ impl Mapped {
     }
 }
 
+// Miri maps no memory that is shared: there the tests have it from the heap.
+#[cfg(not(miri))]
 impl Drop for Mapped {
     fn drop(&mut self) {
         // SAFETY: the region was mapped by `new` with this length; nothing refers to it any more.
-        let unmapped = check(unsafe { libc::munmap(self.layout.as_ptr().cast(), LENGTH) });
+        let unmapped =
+            crate::socket::check(unsafe { libc::munmap(self.layout.as_ptr().cast(), LENGTH) });
         debug_assert!(unmapped.is_ok());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::join::memory;
     use super::*;
-    use std::os::fd::AsFd;
+    use std::time::{Duration, Instant};
 
+    #[cfg(not(miri))]
     fn pair() -> (Mapped, Mapped) {
-        let memory = memory().unwrap();
+        use std::os::fd::AsFd;
+        let memory = super::super::join::memory().unwrap();
         let map = |side| Mapped::new(memory.as_fd(), side).unwrap();
         (map(Side::Client), map(Side::Server))
+    }
+
+    /// Over the same memory of the heap, which is not given back.
+    #[cfg(miri)]
+    fn pair() -> (Mapped, Mapped) {
+        // SAFETY: the layout has a size, and zeros are a value of it.
+        let memory = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::new::<Layout>()) };
+        let layout = NonNull::new(memory.cast()).unwrap();
+        (
+            Mapped::over(layout, Side::Client),
+            Mapped::over(layout, Side::Server),
+        )
+    }
+
+    #[test]
+    fn two_threads_pass_octets_both_ways_at_once() {
+        let (client, server) = pair();
+        let all: Vec<u8> = (0..3 * RING).map(|index| (index % 251) as u8).collect();
+        let until = Instant::now() + Duration::from_secs(60);
+        let passes = |end: &Mapped| {
+            let (mut sent, mut received) = (0, BytesMut::with_capacity(all.len()));
+            while sent < all.len() || received.len() < all.len() {
+                let rest = &all[sent..all.len().min(sent + 1000)];
+                sent += end.send(&[IoSlice::new(rest)]).unwrap().0;
+                end.receive(&mut received).unwrap();
+                assert!(cfg!(miri) || Instant::now() < until, "nothing comes");
+                std::thread::yield_now();
+            }
+            assert!(received == all);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| passes(&client));
+            scope.spawn(|| passes(&server));
+        });
     }
 
     #[test]

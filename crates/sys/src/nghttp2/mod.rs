@@ -19,7 +19,8 @@ mod open;
 mod outgoing;
 mod session;
 mod stream_map;
-#[cfg(test)]
+// Miri runs no C library.
+#[cfg(all(test, not(miri)))]
 mod tests;
 mod watch;
 
