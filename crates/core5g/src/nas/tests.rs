@@ -333,6 +333,26 @@ fn a_message_of_ours_is_what_the_specification_says_octet_for_octet() {
     assert_eq!(octets, by_hand);
 }
 
+/// "No identity" is for identity responses (TS 24.501 clause 9.11.3.4, note 1).
+#[test]
+fn who_asks_by_itself_has_an_identity() {
+    let mut octets = vec![0x7e, 0, 0x41, 0x79, 0, 4, 0, 0, 0, 0];
+    let refused = NasMessage::decode(&octets).unwrap_err();
+    assert_eq!(refused.kind(), NasErrorKind::Mandatory);
+    octets[6] = 0xf4;
+    // A 5G-S-TMSI of three octets is none either.
+    NasMessage::decode(&octets).unwrap_err();
+    let registration = registration(MobileIdentity::None);
+    let deregistration = DeregistrationRequestFromUe {
+        switch_off: true,
+        ksi: None,
+        identity: MobileIdentity::None,
+    };
+    for message in [NasMessage::from(registration), deregistration.into()] {
+        assert_eq!(message.encode().unwrap_err().kind(), NasErrorKind::Encode);
+    }
+}
+
 #[test]
 fn the_default_rule_names_its_flow() {
     assert_eq!(QosRules::match_all(9).default_flow(), Some(9));

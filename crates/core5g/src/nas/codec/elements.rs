@@ -53,6 +53,20 @@ pub(super) fn identity(element: &NasFGsMobileIdentity) -> Option<MobileIdentity>
     }
 }
 
+/// Of who asks by itself: that it has no identity is only said when one is asked for (clause 9.11.3.4,
+/// note 1), and no such message has room for so short an element.
+pub(super) fn own_identity(element: &NasFGsMobileIdentity) -> Option<MobileIdentity> {
+    identity(element).filter(|identity| *identity != MobileIdentity::None)
+}
+
+/// The same, to be written.
+pub(super) fn to_own_identity(identity: &MobileIdentity) -> Result<NasFGsMobileIdentity, NasError> {
+    match identity {
+        MobileIdentity::None => Err(NasError::of(NasErrorKind::Encode, "5GS mobile identity")),
+        identity => to_identity(identity),
+    }
+}
+
 pub(super) fn to_identity(identity: &MobileIdentity) -> Result<NasFGsMobileIdentity, NasError> {
     Ok(match identity {
         MobileIdentity::None => NasFGsMobileIdentity::from_no_identity(),

@@ -18,9 +18,10 @@ use oxirush_nas::nas_5gs::{
 };
 
 use super::elements::{
-    conditional, dnn, guti, identity, ksi, mandatory, nssai, reactivation, seconds, session_status,
-    snssai, tai, tai_list, to_dnn, to_identity, to_ksi, to_nssai, to_reactivation, to_s_tmsi,
-    to_session_status, to_snssai, to_tai, to_tai_list, to_uplink_data, uplink_data,
+    conditional, dnn, guti, identity, ksi, mandatory, nssai, own_identity, reactivation, seconds,
+    session_status, snssai, tai, tai_list, to_dnn, to_identity, to_ksi, to_nssai, to_own_identity,
+    to_reactivation, to_s_tmsi, to_session_status, to_snssai, to_tai, to_tai_list, to_uplink_data,
+    uplink_data,
 };
 use super::unencodable;
 use crate::aka::{Abba, Auts};
@@ -56,7 +57,7 @@ pub(super) fn decode(message: Foreign) -> Result<NasMessage, NasError> {
         Foreign::DeregistrationRequestUeOriginating(m) => DeregistrationRequestFromUe {
             switch_off: m.de_registration_type.value & SWITCH_OFF != 0,
             ksi: ksi(m.ngksi),
-            identity: identity(&m.fgs_mobile_identity)
+            identity: own_identity(&m.fgs_mobile_identity)
                 .ok_or_else(mandatory("5GS mobile identity"))?,
         }
         .into(),
@@ -161,7 +162,8 @@ fn registration_request(m: &NasRegistrationRequest) -> Result<RegistrationReques
         },
         follow_on: kind & FOLLOW_ON != 0,
         ksi: ksi(m.ngksi),
-        identity: identity(&m.fgs_mobile_identity).ok_or_else(mandatory("5GS mobile identity"))?,
+        identity: own_identity(&m.fgs_mobile_identity)
+            .ok_or_else(mandatory("5GS mobile identity"))?,
         capability: m
             .ue_security_capability
             .as_ref()
@@ -318,7 +320,7 @@ pub(super) fn encode(message: &NasMessage) -> Result<Option<Nas5gsMessage>, NasE
             Nas5gsMessage::new_5gmm(NasDeregistrationRequestUeOriginating::new(
                 NasDeRegistrationType::new(off | ACCESS_3GPP),
                 to_ksi(m.ksi),
-                to_identity(&m.identity)?,
+                to_own_identity(&m.identity)?,
             ))
         }
         NasMessage::DeregistrationAcceptToUe(_) => {
@@ -428,7 +430,7 @@ fn to_registration_request(m: &RegistrationRequest) -> Result<Nas5gsMessage, Nas
     let mut to = NasRegistrationRequest::new(
         NasFGsRegistrationType::new(follow_on | m.kind as u8),
         to_ksi(m.ksi),
-        to_identity(&m.identity)?,
+        to_own_identity(&m.identity)?,
     );
     set!(
         to.set_ue_security_capability = m
