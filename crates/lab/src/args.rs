@@ -129,6 +129,9 @@ pub(crate) struct CommonArgs {
     /// Core of the server process; the client gets the others [default: the last]
     #[arg(long, value_name = "CPU")]
     pub(crate) server_cpu: Option<usize>,
+    /// Keep to the plan's order and run each once, also where the machine has several states
+    #[arg(long)]
+    pub(crate) any_state: bool,
 }
 
 /// Where the programs under test are.
@@ -243,6 +246,7 @@ impl From<Http2Args> for MeshArgs {
                 resume: None,
                 patience: 15,
                 server_cpu: args.server_cpu,
+                any_state: false,
             },
             path: mesh::OF_HTTP2.map(str::to_owned).to_vec(),
             rate: vec![Rate::PerSecond(1_500), Rate::Max],
@@ -271,6 +275,7 @@ impl From<FloorArgs> for GutiArgs {
                 resume: None,
                 patience: 15,
                 server_cpu: args.server_cpu,
+                any_state: false,
             },
             adapter: Vec::new(),
             peer: Vec::new(),

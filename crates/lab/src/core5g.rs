@@ -20,6 +20,8 @@ use serde_json::{Map, Value};
 
 use self::plan::{Case, Request};
 use self::run::{Bench, Raw};
+use crate::probe;
+use crate::process::CpuPlan;
 use crate::record::{Baseline, Failure, Record};
 use crate::scenario::{Figures, Length, NoResult, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
@@ -36,6 +38,8 @@ const REQUEST: &str = "request";
 pub(crate) struct Core5g {
     request: Request,
     bench: Bench,
+    /// Nothing is pinned; the distance of cores is asked of these.
+    cpus: CpuPlan,
 }
 
 impl Core5g {
@@ -66,6 +70,7 @@ impl Core5g {
         Ok(Self {
             request,
             bench: Bench::new(args.common.patience)?,
+            cpus: CpuPlan::choose(args.common.server_cpu)?,
         })
     }
 }
@@ -89,6 +94,10 @@ impl Scenario for Core5g {
         let request = serde_json::to_value(&self.request).unwrap_or(Value::Null);
         options.insert(REQUEST.into(), request);
         options
+    }
+
+    fn probe(&self) -> Option<f64> {
+        probe::line_ns(&self.cpus)
     }
 
     fn has_baseline(&self) -> bool {

@@ -25,6 +25,7 @@ use self::run::{Bench, Raw};
 use self::talk::NoResult;
 use crate::args::{GutiArgs, Tls};
 use crate::certificates::{self, Certificates};
+use crate::probe;
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Cell, Failure, Mode, Record};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
@@ -188,6 +189,10 @@ impl Scenario for Guti {
             self.baseline_window.as_secs_f64().into(),
         );
         options
+    }
+
+    fn probe(&self) -> Option<f64> {
+        probe::line_ns(&self.bench.cpus)
     }
 
     fn baseline(&mut self, stop: &Stop) -> Result<Baseline, Failure> {

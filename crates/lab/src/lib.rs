@@ -27,6 +27,8 @@ mod harness;
 mod list;
 mod machine;
 mod mesh;
+mod order;
+mod probe;
 mod process;
 mod progress;
 mod qualities;
@@ -38,6 +40,7 @@ mod rmr;
 mod run;
 mod scenario;
 mod session;
+pub mod states;
 pub mod statistics;
 mod stop;
 mod summary;
@@ -95,6 +98,9 @@ fn write_report(dir: &Path) -> anyhow::Result<()> {
     let goals = report::goals(&records);
     if !goals.is_empty() {
         console::out(&format!("\n{}\n", goals.join("\n")))?;
+    }
+    if let Some(census) = states::Census::of(&records).filter(states::Census::has_several) {
+        console::out(&format!("\nnote: {}\n", census.words()))?;
     }
     let page = report::write(dir)?;
     console::out(&format!("\nreport: {}\n", page.display()))?;

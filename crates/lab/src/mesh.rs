@@ -36,6 +36,7 @@ use self::plan::{Request, Subject};
 use self::profile::Spec;
 use self::run::Bench;
 use crate::certificates::Certificates;
+use crate::probe;
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Failure, Record};
 use crate::scenario::{Figures, NoResult, Outcome, Plan, Scenario, Step};
@@ -178,6 +179,10 @@ impl Scenario for Mesh {
             self.baseline_window.as_secs_f64().into(),
         );
         options
+    }
+
+    fn probe(&self) -> Option<f64> {
+        probe::line_ns(&self.bench.cpus)
     }
 
     fn baseline(&mut self, _stop: &Stop) -> Result<Baseline, Failure> {

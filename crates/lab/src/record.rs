@@ -134,6 +134,9 @@ pub struct Record {
     pub baseline_us: Option<Baseline>,
     /// What else the machine did meanwhile.
     pub machine_load: Option<MachineLoad>,
+    /// How far apart the cores were; `None` where that was not asked, or could not be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_ns: Option<LineNs>,
     /// The scenario's own figures.
     pub extra: Map<String, Value>,
     /// Every option, given or resolved.
@@ -172,6 +175,7 @@ impl<'de> Deserialize<'de> for Record {
             error: Option<Failure>,
             baseline_us: Option<Baseline>,
             machine_load: Option<MachineLoad>,
+            line_ns: Option<LineNs>,
             extra: Map<String, Value>,
             options: Map<String, Value>,
             versions: BTreeMap<String, String>,
@@ -204,6 +208,7 @@ impl<'de> Deserialize<'de> for Record {
             measured,
             baseline_us: head.baseline_us,
             machine_load: head.machine_load,
+            line_ns: head.line_ns,
             extra: head.extra,
             options: head.options,
             versions: head.versions,
@@ -331,6 +336,15 @@ pub struct MachineLoad {
     pub steal_percent: f64,
     /// The kernel's load average over the last minute, at the end of the run.
     pub loadavg_1m: f64,
+}
+
+/// Nanoseconds that a line of cache needed from a client's core to a server's and back.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LineNs {
+    /// Just before the run.
+    pub before: f64,
+    /// Just after it.
+    pub after: f64,
 }
 
 /// The machine.

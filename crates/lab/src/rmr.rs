@@ -30,6 +30,7 @@ use self::run::{Bench, Raw};
 use self::subjects::{Catalog, End, Subject};
 use self::table::Tables;
 use crate::guti::NetworkBaseline;
+use crate::probe;
 use crate::process::{CpuPlan, Cpus};
 use crate::record::{Baseline, Failure, Record};
 use crate::scenario::{Figures, Length, NoResult, Outcome, Plan, Scenario, Step};
@@ -222,6 +223,10 @@ impl Scenario for Rmr {
             .collect();
         options.insert("libraries".into(), libraries.into());
         options
+    }
+
+    fn probe(&self) -> Option<f64> {
+        probe::line_ns(&self.bench.cpus)
     }
 
     fn baseline(&mut self, stop: &Stop) -> Result<Baseline, Failure> {

@@ -121,7 +121,7 @@ fn scenario_run(
     let stop = Stop::on_signal()?;
     let mut progress = Progress::detect();
     let begun = Instant::now();
-    let tally = session::run(scenario, plan, &dir, &stop, &mut progress)?;
+    let tally = session::run(scenario, plan, &dir, &stop, &mut progress, common.any_state)?;
     eprintln!("{}", closing(&tally, begun, &dir));
     let records = results::read(&dir)?;
     if records.is_empty() {
@@ -155,6 +155,12 @@ fn closing(tally: &Tally, begun: Instant, dir: &Path) -> String {
     let mut text = format!("{} runs in {}", tally.complete, span(begun.elapsed()));
     if tally.failed > 0 {
         text.push_str(&format!(", {} failed", tally.failed));
+    }
+    if tally.again > 0 {
+        text.push_str(&format!(
+            ", {} made again in the state of their turn",
+            tally.again
+        ));
     }
     if tally.left_out > 0 {
         let why = if tally.stopped {

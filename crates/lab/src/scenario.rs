@@ -38,6 +38,12 @@ pub(crate) trait Scenario {
         true
     }
 
+    /// How far apart the cores are between which messages go ([`crate::probe`]); `None` where that does
+    /// not matter, or is not known.
+    fn probe(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether anything is compared with the network alone.
     fn has_baseline(&self) -> bool {
         true

@@ -1,16 +1,19 @@
-//! One session of a scenario: every step in its order, every outcome on disk at once.
+//! One session of a scenario: every step in its [order](crate::order), every outcome on disk at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::clock::{rfc3339, span};
 use crate::machine;
+use crate::order::{Due, Next, OpenTurn, Order};
 use crate::progress::Progress;
 use crate::quiet::Turnstile;
-use crate::record::{Baseline, Cell, Failure, Host, Record, SCHEMA, Status};
+use crate::record::{Baseline, Cell, Failure, Host, LineNs, Record, SCHEMA, Status};
 use crate::results::{self, Appender};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step, Turn};
+use crate::states::States;
 use crate::stop::Stop;
 
 /// Windows are not shortened below this: fewer requests would say nothing.
@@ -26,9 +29,11 @@ pub(crate) struct Tally {
     /// Left out because the time was up or the user stopped it.
     pub(crate) left_out: usize,
     pub(crate) stopped: bool,
+    /// Made again because the machine's state was another.
+    pub(crate) again: usize,
 }
 
-/// Runs what `dir` does not hold yet.
+/// Runs what `dir` does not hold yet; in the plan's order and each once if in `any_state`.
 ///
 /// # Errors
 /// When results cannot be written or read. What goes wrong within a step is a failed record.
@@ -38,26 +43,51 @@ pub(crate) fn run(
     dir: &Path,
     stop: &Stop,
     progress: &mut Progress,
+    any_state: bool,
 ) -> anyhow::Result<Tally> {
     let appender = Appender::open(dir)?;
-    let sequence = results::read(dir)?
-        .iter()
-        .map(|record| record.sequence)
-        .max()
-        .unwrap_or(0);
+    let before = results::read(dir)?;
+    let mut earlier = BTreeMap::<Series, Vec<LineNs>>::new();
+    for record in before.iter().filter(|record| record.complete().is_some()) {
+        if let Some(line) = record.line_ns {
+            let series = series_of(&record.cell, record.repetition);
+            earlier.entry(series).or_default().push(line);
+        }
+    }
+    let lines = before.iter().filter_map(|record| record.line_ns);
     let mut session = Session {
         scenario,
         appender,
         host: machine::host(),
         stop,
         progress,
-        sequence,
+        sequence: before
+            .iter()
+            .map(|record| record.sequence)
+            .max()
+            .unwrap_or(0),
         tally: Tally::default(),
         warned_of_baseline: false,
         holes_shown: BTreeSet::new(),
+        probes: lines.flat_map(|line| [line.before, line.after]).collect(),
+        earlier,
+        any_state,
+        spare: Duration::ZERO,
     };
     session.run(plan)?;
     Ok(session.tally)
+}
+
+/// Runs that are compared: of a cell but for its subject, in one repetition.
+type Series = (Cell, u32);
+
+fn series_of(cell: &Cell, repetition: u32) -> Series {
+    let nobody = Cell {
+        subject: String::new(),
+        connections: 0,
+        ..cell.clone()
+    };
+    (nobody, repetition)
 }
 
 /// The runs that need not be done again: complete ones.
@@ -71,6 +101,12 @@ pub(crate) fn done(records: &[Record]) -> BTreeSet<(Cell, u32)> {
 
 /// How long another lab on this machine is waited for.
 const OTHERS: Duration = Duration::from_secs(120);
+/// What waiting for the machine's state and running again may take in all, as a share of what the plan
+/// takes, and at most.
+const SPARE_SHARE: f64 = 0.2;
+const MOST_SPARE: Duration = Duration::from_secs(240);
+/// Between two looks at the state.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 struct Session<'a> {
     scenario: &'a mut dyn Scenario,
@@ -83,55 +119,119 @@ struct Session<'a> {
     warned_of_baseline: bool,
     /// Subjects whose hole has had its line.
     holes_shown: BTreeSet<String>,
+    /// Of all runs, of earlier sessions too.
+    probes: Vec<f64>,
+    /// What was probed in earlier sessions, by what is compared.
+    earlier: BTreeMap<Series, Vec<LineNs>>,
+    /// Whether the machine's state is not looked at.
+    any_state: bool,
+    /// What may still be spent on waiting for a state and on running again.
+    spare: Duration,
 }
 
 impl Session<'_> {
     fn run(&mut self, plan: Plan) -> anyhow::Result<()> {
         let mut pace = Pace::new(&plan);
+        if !self.any_state {
+            self.spare = plan.expected().mul_f64(SPARE_SHARE).min(MOST_SPARE);
+        }
         self.progress.begin(plan.steps());
-        for mut turn in plan.turns {
-            if self.stop.asked() || pace.time_is_up() {
-                self.tally.left_out += turn.steps.len();
-                continue;
+        let mut order = Order::of(plan.turns);
+        loop {
+            if self.stop.asked() {
+                self.tally.left_out += order.drop_all();
+            } else if pace.time_is_up() {
+                self.tally.left_out += order.drop_coming();
             }
-            pace.fit(&mut turn);
-            self.turn(&turn, &mut pace)?;
+            let states = States::of(self.probes.iter().copied());
+            let now = match states.count() {
+                1 => None,
+                _ if self.any_state => None,
+                _ => self.scenario.probe(),
+            };
+            let next = match order.next(&states, now) {
+                Next::Wait if self.spare.is_zero() => Order::anyway(),
+                next => next,
+            };
+            match next {
+                Next::End => break,
+                Next::Begin => {
+                    if let Some(turn) = order.coming() {
+                        order.begin(self.turn(turn, &mut pace));
+                    }
+                }
+                Next::Run(at) => self.run_next(&mut order, at, &mut pace)?,
+                Next::Wait => {
+                    thread::sleep(LOOK_AGAIN);
+                    self.spare = self.spare.saturating_sub(LOOK_AGAIN);
+                    pace.unplanned();
+                }
+            }
         }
         self.tally.stopped = self.stop.asked();
         self.progress.end();
         Ok(())
     }
 
-    fn turn(&mut self, turn: &Turn, pace: &mut Pace) -> anyhow::Result<()> {
+    fn turn(&mut self, mut turn: Turn, pace: &mut Pace) -> OpenTurn {
+        pace.fit(&mut turn);
         self.progress.turn(&turn.title, pace.left());
         let baseline = self.baseline();
-        pace.spent_on_overhead(turn);
-        for step in &turn.steps {
-            if self.stop.asked() {
-                self.tally.left_out += 1;
-                continue;
-            }
-            self.progress.step(&step.cell, pace.left());
-            self.step(step, baseline)?;
-            pace.spent_on(step);
+        pace.spent_on_overhead(&turn);
+        let series: BTreeSet<Series> = turn
+            .steps
+            .iter()
+            .map(|step| series_of(&step.cell, step.repetition))
+            .collect();
+        let lines = series.iter().filter_map(|one| self.earlier.get(one));
+        let lines = lines.flatten().copied().collect();
+        OpenTurn::new(turn, baseline, lines)
+    }
+
+    fn run_next(&mut self, order: &mut Order, at: usize, pace: &mut Pace) -> anyhow::Result<()> {
+        let Some((due, baseline)) = order.take(at) else {
+            return Ok(());
+        };
+        self.progress.step(&due.step.cell, pace.left());
+        let line = self.step(&due, baseline)?;
+        if due.tries == 0 {
+            pace.spent_on(&due.step);
             self.progress.step_done();
+        } else {
+            pace.unplanned();
+            self.tally.again += 1;
+            self.spare = self.spare.saturating_sub(due.step.expected);
         }
+        let states = States::of(self.probes.iter().copied());
+        let may_again = due.step.expected <= self.spare;
+        order.done(at, due, line, may_again, &states);
         Ok(())
     }
 
     /// Runs a step while no other lab measures on this machine.
-    fn run_alone(&mut self, step: &Step) -> Outcome {
+    fn run_alone(&mut self, step: &Step) -> (Outcome, Option<LineNs>) {
         let turn = match self.scenario.measures() {
             true => Turnstile::pass(OTHERS, self.stop),
             false => Ok(None),
         };
         match turn {
-            Ok(_turn) => self.scenario.run(step, self.stop),
-            Err(what) => Outcome::failed(Failure {
-                what,
-                place: "before a run".to_owned(),
-                next: "wait for it; then --resume runs what is left".to_owned(),
-            }),
+            Ok(_turn) => {
+                let before = self.scenario.probe();
+                let outcome = self.scenario.run(step, self.stop);
+                let line = before.zip(self.scenario.probe());
+                (
+                    outcome,
+                    line.map(|(before, after)| LineNs { before, after }),
+                )
+            }
+            Err(what) => {
+                let failure = Failure {
+                    what,
+                    place: "before a run".to_owned(),
+                    next: "wait for it; then --resume runs what is left".to_owned(),
+                };
+                (Outcome::failed(failure), None)
+            }
         }
     }
 
@@ -152,10 +252,12 @@ impl Session<'_> {
         }
     }
 
-    fn step(&mut self, step: &Step, baseline: Option<Baseline>) -> anyhow::Result<()> {
+    /// Runs a step and writes it down; gives what was probed around a run that came to its end.
+    fn step(&mut self, due: &Due, baseline: Option<Baseline>) -> anyhow::Result<Option<LineNs>> {
+        let step = &due.step;
         let started_at = rfc3339(SystemTime::now());
-        let outcome = match &step.hole {
-            Some(hole) => Outcome::failed(hole.clone()),
+        let (outcome, line_ns) = match &step.hole {
+            Some(hole) => (Outcome::failed(hole.clone()), None),
             None => self.run_alone(step),
         };
         let Outcome {
@@ -169,13 +271,17 @@ impl Session<'_> {
             Ok(Figures::Checked) => (Status::Complete, None, None),
             Ok(Figures::Partial(measured)) => (Status::Partial, Some(*measured), None),
             Ok(Figures::Nothing) => {
-                self.tally.left_out += 1;
-                return Ok(());
+                self.tally.left_out += usize::from(due.tries == 0);
+                return Ok(None);
             }
             Err(failure) => (Status::Failed, None, Some(failure)),
         };
+        if due.tries > 0 && status != Status::Complete {
+            // The run that was to be made better stands.
+            return Ok(None);
+        }
         match status {
-            Status::Complete => self.tally.complete += 1,
+            Status::Complete => self.tally.complete += usize::from(due.tries == 0),
             Status::Partial => self.tally.left_out += 1,
             Status::Failed if step.hole.is_some() => self.tally.holes += 1,
             Status::Failed => self.tally.failed += 1,
@@ -215,11 +321,16 @@ impl Session<'_> {
             measured,
             baseline_us: baseline,
             machine_load,
+            line_ns,
             extra,
             options,
             versions: all_versions,
             host: self.host.clone(),
-        })
+        })?;
+        let line = line_ns.filter(|_| status == Status::Complete);
+        self.probes
+            .extend(line.iter().flat_map(|line| [line.before, line.after]));
+        Ok(line)
     }
 }
 
@@ -311,6 +422,11 @@ impl Pace {
     fn spent_on(&mut self, step: &Step) {
         let window = window_of(step);
         self.spent(step.expected.saturating_sub(window), window);
+    }
+
+    /// What has passed since is in no plan: it does not count.
+    fn unplanned(&mut self) {
+        self.mark = Instant::now();
     }
 
     fn spent(&mut self, rest: Duration, window: Duration) {

@@ -14,21 +14,33 @@
 //! The second alone would be wrong one time in five with five repetitions of one and the same
 //! program; with the third it is about one in twenty, one in thirty for a side named beforehand.
 //! Everything else is a tie.
+//!
+//! # A machine with several states
+//! Where runs were probed ([`States`](crate::states::States)) a pair whose runs were made in different
+//! states, or while the state changed, tells little: it is left out, from the ratio too, as long as
+//! [`ALIKE_NEEDED`] others are left. Pairs of different states are compared within their state: figures
+//! are divided by the mean of all of that state before the spreads are. Where all runs were made in one
+//! state, or were not probed, nothing of this changes anything.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::states::RunState;
+
 /// Pairs below which no difference is shown.
 pub const PAIRS_NEEDED: usize = 5;
+
+/// Pairs of runs made in one state below which the others are not left out of a ratio.
+pub const ALIKE_NEEDED: usize = 3;
 
 /// Chance that the sign test accepts.
 const SIGN_TEST_LEVEL: f64 = 0.05;
 
-/// The figures of one subject in one cell, by repetition. Figures that are not finite are left
-/// out when they are put in.
+/// The figures of one subject in one cell, by repetition, each with the state of the machine in which
+/// it was taken. Figures that are not finite are left out when they are put in.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Samples(BTreeMap<u32, f64>);
+pub struct Samples(BTreeMap<u32, (f64, Option<RunState>)>);
 
 impl Samples {
     /// How many there are.
@@ -47,21 +59,34 @@ impl Samples {
     pub fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.0
             .iter()
-            .map(|(&repetition, &value)| (repetition, value))
+            .map(|(&repetition, &(value, _))| (repetition, value))
+    }
+
+    fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.0.values().map(|(value, _)| *value)
     }
 
     /// Median and spread; `None` when there is no figure.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
-        Summary::of(self.0.values().copied())
+        Summary::of(self.values())
     }
 }
 
 impl FromIterator<(u32, f64)> for Samples {
     fn from_iter<I: IntoIterator<Item = (u32, f64)>>(iter: I) -> Self {
+        iter.into_iter()
+            .map(|(repetition, value)| (repetition, value, None))
+            .collect()
+    }
+}
+
+impl FromIterator<(u32, f64, Option<RunState>)> for Samples {
+    fn from_iter<I: IntoIterator<Item = (u32, f64, Option<RunState>)>>(iter: I) -> Self {
         Self(
             iter.into_iter()
-                .filter(|(_, value)| value.is_finite())
+                .filter(|(_, value, _)| value.is_finite())
+                .map(|(repetition, value, state)| (repetition, (value, state)))
                 .collect(),
         )
     }
@@ -140,6 +165,8 @@ pub enum Verdict {
 pub enum WhyNot {
     /// Fewer than [`PAIRS_NEEDED`]; so many.
     TooFewPairs(usize),
+    /// Enough, but only so many of them of runs made in one state of the machine.
+    TooFewAlike(usize),
     /// The spreads have a point in common.
     SpreadsOverlap,
     /// Too many pairs lie on the other side.
@@ -155,6 +182,10 @@ impl fmt::Display for WhyNot {
                     "not shown: {pairs} of the {PAIRS_NEEDED} repetitions needed"
                 )
             }
+            Self::TooFewAlike(pairs) => write!(
+                f,
+                "tie: the machine was in one state in {pairs} of the {PAIRS_NEEDED} pairs needed"
+            ),
             Self::SpreadsOverlap => f.write_str("tie: the spreads overlap"),
             Self::PairsDisagree => f.write_str("tie: the pairs disagree"),
         }
@@ -164,38 +195,135 @@ impl fmt::Display for WhyNot {
 /// Two subjects of one cell beside each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Median and spread of `a / b` over the pairs; `None` without a pair whose `b` is above zero.
+    /// Median and spread of `a / b` over the pairs that count; `None` without a pair whose `b` is above
+    /// zero.
     pub ratio: Option<Summary>,
     /// Whether they differ.
     pub verdict: Verdict,
+    /// Where pairs do not count because the machine's state changed between their runs.
+    pub apart: Option<Apart>,
+    /// Whether there are repetitions enough to judge the ratio by a bound.
+    pub suffices: bool,
+}
+
+/// Pairs whose two runs were not made in one state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Apart {
+    /// How many pairs there are.
+    pub pairs: usize,
+    /// How many of them are of runs made in one state.
+    pub alike: usize,
+    /// `a / b` over all pairs.
+    pub ratio: Option<Summary>,
+}
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} pairs in one state", self.alike, self.pairs)?;
+        match self.ratio {
+            Some(all) if self.alike >= ALIKE_NEEDED => write!(f, ", all: {:.2}×", all.median),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The two figures of a repetition, and the state that both were taken in.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    left: f64,
+    right: f64,
+    state: Option<RunState>,
 }
 
 /// Compares interleaved repetitions pair by pair, by the rule above.
 #[must_use]
 pub fn compare_interleaved(a: &Samples, b: &Samples) -> Comparison {
-    let pairs: Vec<(f64, f64)> = a
-        .iter()
-        .filter_map(|(repetition, left)| Some((left, *b.0.get(&repetition)?)))
-        .collect();
-    let ratio = Summary::of(
-        pairs
-            .iter()
-            .filter(|(_, right)| *right > 0.0)
-            .map(|(left, right)| left / right),
-    );
+    let (counted, apart) = pairs(a, b);
+    let Some(apart) = apart else {
+        return Comparison {
+            ratio: ratio(&counted),
+            verdict: verdict(&counted),
+            suffices: counted.len() >= PAIRS_NEEDED,
+            apart: None,
+        };
+    };
+    let enough = apart.pairs >= PAIRS_NEEDED;
     Comparison {
-        ratio,
-        verdict: verdict(&pairs),
+        ratio: ratio(&counted),
+        verdict: if enough && apart.alike < PAIRS_NEEDED {
+            Verdict::NotShown(WhyNot::TooFewAlike(apart.alike))
+        } else if enough {
+            verdict(&counted)
+        } else {
+            Verdict::NotShown(WhyNot::TooFewPairs(apart.pairs))
+        },
+        suffices: enough && apart.alike >= ALIKE_NEEDED,
+        apart: Some(apart),
     }
 }
 
-fn verdict(pairs: &[(f64, f64)]) -> Verdict {
+/// The pairs that count, and what is left out of them.
+fn pairs(a: &Samples, b: &Samples) -> (Vec<Pair>, Option<Apart>) {
+    let mut every = Vec::new();
+    let mut alike = Vec::new();
+    for (repetition, &(left, state)) in &a.0 {
+        let Some(&(right, other)) = b.0.get(repetition) else {
+            continue;
+        };
+        let pair = Pair {
+            left,
+            right,
+            state: state.or(other),
+        };
+        every.push(pair);
+        if are_alike(state, other) {
+            alike.push(pair);
+        }
+    }
+    if alike.len() == every.len() {
+        return (every, None);
+    }
+    let apart = Apart {
+        pairs: every.len(),
+        alike: alike.len(),
+        ratio: ratio(&every),
+    };
+    let counted = if apart.alike >= ALIKE_NEEDED {
+        alike
+    } else {
+        every
+    };
+    (counted, Some(apart))
+}
+
+/// The figures of the pairs that count in [`compare_interleaved`].
+pub(crate) fn counted_pairs(a: &Samples, b: &Samples) -> Vec<(f64, f64)> {
+    let (counted, _) = pairs(a, b);
+    counted.iter().map(|pair| (pair.left, pair.right)).collect()
+}
+
+/// Whether nothing is known against two runs having met one state of the machine.
+fn are_alike(one: Option<RunState>, other: Option<RunState>) -> bool {
+    match (one, other) {
+        (Some(RunState::Steady(one)), Some(RunState::Steady(other))) => one == other,
+        (Some(RunState::Changing), Some(_)) | (Some(_), Some(RunState::Changing)) => false,
+        (None, _) | (_, None) => true,
+    }
+}
+
+fn ratio(pairs: &[Pair]) -> Option<Summary> {
+    let above_zero = pairs.iter().filter(|pair| pair.right > 0.0);
+    Summary::of(above_zero.map(|pair| pair.left / pair.right))
+}
+
+fn verdict(pairs: &[Pair]) -> Verdict {
     if pairs.len() < PAIRS_NEEDED {
         return Verdict::NotShown(WhyNot::TooFewPairs(pairs.len()));
     }
+    let pairs = within_states(pairs);
     let (Some(left), Some(right)) = (
-        Summary::of(pairs.iter().map(|pair| pair.0)),
-        Summary::of(pairs.iter().map(|pair| pair.1)),
+        Summary::of(pairs.iter().map(|pair| pair.left)),
+        Summary::of(pairs.iter().map(|pair| pair.right)),
     ) else {
         return Verdict::NotShown(WhyNot::TooFewPairs(0));
     };
@@ -209,12 +337,38 @@ fn verdict(pairs: &[(f64, f64)]) -> Verdict {
     };
     let agreeing = pairs
         .iter()
-        .filter(|(left, right)| left.total_cmp(right) == side)
+        .filter(|pair| pair.left.total_cmp(&pair.right) == side)
         .count();
     if chance_of_at_least(agreeing, pairs.len()) > SIGN_TEST_LEVEL {
         return Verdict::NotShown(WhyNot::PairsDisagree);
     }
     verdict
+}
+
+/// Divides the figures of each state by their mean, so that what is left is the difference within
+/// states. Pairs of one state are let be.
+fn within_states(pairs: &[Pair]) -> Vec<Pair> {
+    let mut means: BTreeMap<Option<RunState>, (f64, f64)> = BTreeMap::new();
+    for pair in pairs {
+        let (sum, count) = means.entry(pair.state).or_default();
+        *sum += pair.left + pair.right;
+        *count += 2.0;
+    }
+    if means.len() < 2 {
+        return pairs.to_vec();
+    }
+    pairs
+        .iter()
+        .map(|pair| {
+            let (sum, count) = means[&pair.state];
+            let mean = if sum > 0.0 { sum / count } else { 1.0 };
+            Pair {
+                left: pair.left / mean,
+                right: pair.right / mean,
+                ..*pair
+            }
+        })
+        .collect()
 }
 
 /// How often a fair coin, thrown `throws` times, shows heads at least `heads` times.
@@ -243,12 +397,14 @@ pub fn compare_apart(a: &Samples, b: &Samples) -> Comparison {
         return Comparison {
             ratio: None,
             verdict: Verdict::NotShown(WhyNot::TooFewPairs(0)),
+            apart: None,
+            suffices: false,
         };
     };
     // Each against each: without pairs, all are as good.
-    let ratio = Summary::of(a.0.values().flat_map(|left| {
-        b.0.values()
-            .filter(|right| **right > 0.0)
+    let ratio = Summary::of(a.values().flat_map(|left| {
+        b.values()
+            .filter(|right| *right > 0.0)
             .map(move |right| left / right)
     }));
     let verdict = if fewer < PAIRS_NEEDED {
@@ -260,7 +416,12 @@ pub fn compare_apart(a: &Samples, b: &Samples) -> Comparison {
     } else {
         Verdict::NotShown(WhyNot::SpreadsOverlap)
     };
-    Comparison { ratio, verdict }
+    Comparison {
+        ratio,
+        verdict,
+        apart: None,
+        suffices: fewer >= PAIRS_NEEDED,
+    }
 }
 
 /// Which way a figure is good.

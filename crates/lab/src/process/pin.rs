@@ -24,6 +24,11 @@ impl Cpus {
         ))
     }
 
+    /// The first of them alone.
+    pub(crate) fn first(&self) -> Self {
+        Self(self.0.first().copied().into_iter().collect())
+    }
+
     /// Starts a process that is held to these cores, as are all its threads.
     ///
     /// The mask is inherited: a thread that only exists for this takes it on and starts the

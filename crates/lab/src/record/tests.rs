@@ -65,6 +65,10 @@ pub(crate) fn example() -> Record {
             steal_percent: 0.0,
             loadavg_1m: 0.7,
         }),
+        line_ns: Some(LineNs {
+            before: 51.8,
+            after: 52.3,
+        }),
         extra: Map::new(),
         options: Map::new(),
         versions: BTreeMap::from([("thrift".into(), "0.17".into())]),
@@ -173,6 +177,15 @@ fn a_newer_schema_is_refused_by_number() {
     value["schema"] = json!(2);
     let error = serde_json::from_value::<Record>(value).expect_err("another schema");
     assert!(error.to_string().contains("schema 2"), "{error}");
+}
+
+#[test]
+fn a_record_without_probes_is_read_and_written_without_them() {
+    let mut value = serde_json::to_value(example()).expect("plain data");
+    value.as_object_mut().expect("an object").remove("line_ns");
+    let record: Record = serde_json::from_value(value.clone()).expect("as of earlier programs");
+    assert_eq!(record.line_ns, None);
+    assert_eq!(serde_json::to_value(record).expect("plain data"), value);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::escape::escape;
 use super::format;
 use crate::record::{Host, Record};
 use crate::results;
+use crate::states::Census;
 
 /// Of an option that differs from run to run, how many values are shown.
 const VALUES_SHOWN: usize = 12;
@@ -34,6 +35,13 @@ pub(super) fn foot(dir: &Path, records: &[Record], commands: &[String]) -> Strin
         );
     }
     html.push_str(&hosts(records));
+    if let Some(census) = Census::of(records) {
+        let _ = write!(
+            html,
+            "<p>Distance of the cores: {}.</p>",
+            escape(&census.words())
+        );
+    }
     html.push_str(&versions(records));
     html.push_str(&options(records));
     html

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -10,6 +11,8 @@ use crate::record::{Failure, Mode};
 struct Scripted {
     stop: Stop,
     ran: Vec<u64>,
+    /// What is probed, one after the other; the last for ever.
+    probes: RefCell<Vec<f64>>,
 }
 
 impl Scenario for Scripted {
@@ -23,6 +26,15 @@ impl Scenario for Scripted {
 
     fn measures(&self) -> bool {
         false
+    }
+
+    fn probe(&self) -> Option<f64> {
+        let mut probes = self.probes.borrow_mut();
+        match probes.len() {
+            0 => None,
+            1 => Some(probes[0]),
+            _ => Some(probes.remove(0)),
+        }
     }
 
     fn plan(&self) -> Plan {
@@ -95,13 +107,25 @@ fn plan(turns: &[&[Step]]) -> Plan {
 }
 
 fn play(plan: Plan, dir: &Path) -> (Tally, Vec<u64>, Vec<String>) {
+    play_on(&[], plan, dir, false)
+}
+
+/// On a machine where this is probed.
+fn play_on(
+    probes: &[f64],
+    plan: Plan,
+    dir: &Path,
+    any_state: bool,
+) -> (Tally, Vec<u64>, Vec<String>) {
     let stop = Stop::default();
     let mut scenario = Scripted {
         stop: stop.clone(),
         ran: Vec::new(),
+        probes: RefCell::new(probes.to_vec()),
     };
     let mut progress = Progress::Silent(Vec::new());
-    let tally = run(&mut scenario, plan, dir, &stop, &mut progress).expect("room on disk");
+    let tally =
+        run(&mut scenario, plan, dir, &stop, &mut progress, any_state).expect("room on disk");
     let Progress::Silent(lines) = progress else {
         panic!("silent");
     };
@@ -191,4 +215,83 @@ fn windows_are_shortened_when_starting_takes_longer_than_planned() {
     pace.fit(&mut turn);
     assert_eq!(turn.steps[0].length, Length::Window(SHORTEST_WINDOW));
     assert!(!pace.time_is_up());
+}
+
+const NEAR: f64 = 50.0;
+const FAR: f64 = 400.0;
+/// Two runs near and two far: from then on two states are known, and there is a look before each run and
+/// before each turn.
+const KNOWN: [f64; 8] = [NEAR, NEAR, NEAR, NEAR, FAR, FAR, FAR, FAR];
+
+/// A turn of so many steps, named after it.
+fn turn(name: u32, steps: std::ops::RangeInclusive<u32>) -> Vec<Step> {
+    steps
+        .map(|at| {
+            let mut step = step(0, 1);
+            step.cell.clients = name;
+            step.cell.subject = format!("{name}.{at}");
+            step
+        })
+        .collect()
+}
+
+/// The turns that [`KNOWN`] is probed in, and then these.
+fn with_known(turns: &[Vec<Step>]) -> Plan {
+    let mut all = vec![turn(1, 1..=2), turn(2, 1..=2)];
+    all.extend_from_slice(turns);
+    plan(&all.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
+fn subjects(dir: &Path) -> Vec<String> {
+    let records = results::read(dir).expect("own output");
+    records.into_iter().map(|run| run.cell.subject).collect()
+}
+
+#[test]
+fn a_run_during_which_the_state_changed_is_made_again_and_stands() {
+    let dir = tempfile::tempdir().expect("a directory");
+    // A look for the turn, one for its first run, and that run; then near for ever.
+    let probes = [&KNOWN[..], &[NEAR, NEAR, NEAR, FAR, NEAR]].concat();
+    let plan = with_known(&[turn(3, 1..=2)]);
+    let (tally, ran, _) = play_on(&probes, plan, dir.path(), false);
+    assert_eq!((tally.complete, tally.again, tally.left_out), (6, 1, 0));
+    assert_eq!(ran.len(), 7);
+    let records = results::read(dir.path()).expect("own output");
+    assert_eq!(records.len(), 6);
+    let again = records.iter().find(|run| run.cell.subject == "3.1");
+    let line = again.and_then(|run| run.line_ns).expect("probed");
+    assert_eq!((line.before, line.after), (NEAR, NEAR));
+}
+
+#[test]
+fn a_turn_waits_for_its_state_while_another_is_run() {
+    // Near for a turn and its first run, far for another turn and its two runs, then near for ever.
+    let probes = [&KNOWN[..], &[NEAR; 4], &[FAR; 7], &[NEAR]].concat();
+    let plan = with_known(&[turn(3, 1..=2), turn(4, 1..=2)]);
+    let dir = tempfile::tempdir().expect("a directory");
+    let (tally, ..) = play_on(&probes, plan.clone(), dir.path(), false);
+    assert_eq!((tally.complete, tally.again, tally.left_out), (8, 0, 0));
+    assert_eq!(subjects(dir.path())[4..], ["3.1", "4.1", "4.2", "3.2"]);
+
+    let other = tempfile::tempdir().expect("a directory");
+    let (tally, ..) = play_on(&probes, plan, other.path(), true);
+    assert_eq!((tally.complete, tally.again), (8, 0));
+    assert_eq!(subjects(other.path())[4..], ["3.1", "3.2", "4.1", "4.2"]);
+}
+
+#[test]
+fn what_was_run_before_says_in_which_state_the_rest_is_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let probes = [&KNOWN[..], &[FAR]].concat();
+    play_on(&probes, with_known(&[turn(3, 1..=1)]), dir.path(), false);
+    // The third turn was far; the machine is near for two looks at turns and a run, and then far.
+    let rest = [turn(3, 2..=2), turn(4, 1..=1)];
+    let rest = plan(&[&rest[0], &rest[1]]);
+    play_on(
+        &[NEAR, NEAR, NEAR, NEAR, NEAR, FAR],
+        rest,
+        dir.path(),
+        false,
+    );
+    assert_eq!(subjects(dir.path())[5..], ["4.1", "3.2"]);
 }

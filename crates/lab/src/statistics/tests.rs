@@ -127,3 +127,147 @@ fn ranking_names_winner_tie_or_nobody() {
     assert!(!rank(&[fast], Better::Smaller).expect("alone").decided);
     assert_eq!(rank(&[none], Better::Smaller), None);
 }
+
+use RunState::{Changing, Steady};
+
+fn in_states(figures: &[(f64, RunState)]) -> Samples {
+    (1..)
+        .zip(figures)
+        .map(|(repetition, (value, state))| (repetition, *value, Some(*state)))
+        .collect()
+}
+
+/// Numbers from 0 to 1, always the same ones.
+fn numbers(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[test]
+fn one_state_or_none_gives_the_same_verdict_ratio_and_winner() {
+    let mut seen = [0; 3];
+    for seed in 1..=2_000 {
+        let mut next = numbers(seed);
+        let count = (next() * 9.0) as usize + 1;
+        let factor = 0.8 + 0.4 * next();
+        let mut figures = |scale: f64| -> Vec<f64> {
+            // Some equal, some zero: the ugly cases.
+            (0..count)
+                .map(|_| (scale * (8.0 + 4.0 * next())).round() * f64::from(next() > 0.02))
+                .collect()
+        };
+        let (left, right) = (figures(1.0), figures(factor));
+        let known = |values: &[f64]| {
+            let with_state: Vec<(f64, RunState)> =
+                values.iter().map(|value| (*value, Steady(0))).collect();
+            in_states(&with_state)
+        };
+        let before = compare_interleaved(&samples(&left), &samples(&right));
+        let after = compare_interleaved(&known(&left), &known(&right));
+        assert_eq!(before, after, "{left:?} {right:?}");
+        assert_eq!(before.suffices, count >= PAIRS_NEEDED);
+        seen[match before.verdict {
+            Verdict::NotShown(WhyNot::TooFewPairs(_)) => 0,
+            Verdict::NotShown(_) => 1,
+            Verdict::Smaller | Verdict::Larger => 2,
+        }] += 1;
+        let subjects =
+            |one: Samples, other: Samples| [("a".to_owned(), one), ("b".to_owned(), other)];
+        assert_eq!(
+            rank(&subjects(samples(&left), samples(&right)), Better::Smaller),
+            rank(&subjects(known(&left), known(&right)), Better::Smaller)
+        );
+    }
+    assert!(seen.iter().all(|count| *count > 50), "{seen:?}");
+}
+
+#[test]
+fn pairs_of_two_states_are_left_out_of_ratio_and_verdict() {
+    // Twice as slow when far; ours is a third better in each state.
+    let (near, far) = (Steady(0), Steady(1));
+    let ours = in_states(&[
+        (20.0, far),
+        (10.0, near),
+        (10.1, near),
+        (10.2, near),
+        (20.1, far),
+        (20.2, far),
+        (10.0, Changing),
+    ]);
+    let theirs = in_states(&[
+        (15.0, near),
+        (15.1, near),
+        (15.2, near),
+        (15.0, near),
+        (30.0, far),
+        (30.2, far),
+        (30.0, far),
+    ]);
+    let compared = compare_interleaved(&ours, &theirs);
+    let ratio = compared.ratio.expect("five pairs");
+    assert_eq!(ratio.count, 5);
+    assert!(ratio.min > 0.66 && ratio.max < 0.69, "{ratio:?}");
+    let apart = compared.apart.expect("two pairs are left out");
+    assert_eq!((apart.pairs, apart.alike), (7, 5));
+    assert!(apart.ratio.expect("seven").max > 1.3);
+    assert!(
+        apart
+            .to_string()
+            .starts_with("5 of 7 pairs in one state, all: 0.")
+    );
+    // The spreads of both overlap, but not within their states.
+    assert_eq!(compared.verdict, Verdict::Smaller);
+    assert!(compared.suffices);
+}
+
+#[test]
+fn few_alike_pairs_give_a_ratio_and_fewer_not_even_that() {
+    let near = [(10.0, Steady(0)); 5];
+    let some = |alike: usize| -> Samples {
+        let figures: Vec<(f64, RunState)> = (0..5)
+            .map(|at| {
+                if at < alike {
+                    (20.0, Steady(0))
+                } else {
+                    (90.0, Steady(1))
+                }
+            })
+            .collect();
+        in_states(&figures)
+    };
+    let three = compare_interleaved(&some(ALIKE_NEEDED), &in_states(&near));
+    assert_eq!(three.ratio.expect("three").max, 2.0);
+    assert_eq!(three.verdict, Verdict::NotShown(WhyNot::TooFewAlike(3)));
+    assert!(three.suffices);
+    let two = compare_interleaved(&some(ALIKE_NEEDED - 1), &in_states(&near));
+    assert_eq!(two.ratio.expect("all five").count, 5);
+    assert_eq!(two.verdict, Verdict::NotShown(WhyNot::TooFewAlike(2)));
+    assert!(!two.suffices);
+    let four = in_states(&[(10.0, Steady(0)); 4]);
+    assert_eq!(
+        compare_interleaved(&some(ALIKE_NEEDED), &four).verdict,
+        Verdict::NotShown(WhyNot::TooFewPairs(4))
+    );
+}
+
+#[test]
+fn a_run_that_was_not_probed_pairs_with_any() {
+    let known = in_states(&[(10.0, Steady(1)); 5]);
+    let unknown = samples(&[20.0; 5]);
+    let compared = compare_interleaved(&known, &unknown);
+    assert_eq!((compared.apart, compared.suffices), (None, true));
+    let changing = in_states(&[(10.0, Changing); 5]);
+    assert_eq!(compare_interleaved(&changing, &unknown).apart, None);
+    assert_eq!(
+        compare_interleaved(&changing, &changing)
+            .apart
+            .expect("none alike")
+            .alike,
+        0
+    );
+}

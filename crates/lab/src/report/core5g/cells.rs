@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use crate::record::{Record, Status};
-use crate::statistics::Summary;
+use crate::states::States;
+use crate::statistics::{Samples, Summary};
 
 /// The flows that UEs are measured by, in the order of the tables.
 pub(super) const FLOWS: [&str; 2] = ["3gpp", "source3"];
 
-/// The runs that were completed.
-pub(super) struct Cells<'a>(Vec<&'a Record>);
+/// The runs that were completed, and the states of the machine that they met.
+pub(super) struct Cells<'a>(Vec<&'a Record>, States);
 
 /// A condition with UEs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +33,10 @@ pub(super) fn row_of(record: &Record) -> Row {
 impl<'a> Cells<'a> {
     pub(super) fn new(records: &[&'a Record]) -> Self {
         let complete = |record: &&Record| record.status == Status::Complete;
-        Self(records.iter().copied().filter(complete).collect())
+        Self(
+            records.iter().copied().filter(complete).collect(),
+            States::of_records(records.iter().copied()),
+        )
     }
 
     /// Every condition with UEs that was run, sorted.
@@ -83,6 +87,20 @@ impl<'a> Cells<'a> {
                 .filter_map(of)
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// The same to be compared by pairs.
+    pub(super) fn samples(
+        &self,
+        row: &Row,
+        ues: u32,
+        of: impl Fn(&Record) -> Option<f64>,
+    ) -> Samples {
+        let figure = |record: &Record| {
+            let state = self.1.of_run(record);
+            Some((record.repetition, of(record)?, state))
+        };
+        self.of(row, ues).into_iter().filter_map(figure).collect()
     }
 
     /// Its median.

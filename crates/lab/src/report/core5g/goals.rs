@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::cells::{Cells, Row, number, sum, time};
 use crate::report::escape::escape;
 use crate::report::format;
+use crate::statistics::compare_interleaved;
 
 /// A requirement and what was found.
 struct Goal {
@@ -84,12 +85,13 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
     for (threads, words) in [("1", "one event loop an NF"), ("ues", "one a UE")] {
         let row = row("rest", threads);
         let both = |ues| {
-            cells.median(&row, ues, |record| {
+            cells.samples(&row, ues, |record| {
                 let mean = |procedure| time(record, procedure, "mean");
                 Some(mean("registration_ms")? + mean("session_ms")?)
             })
         };
-        let ratio = both(10).zip(both(1)).map(|(ten, one)| ten / one);
+        let ratio = compare_interleaved(&both(10), &both(1)).ratio;
+        let ratio = ratio.map(|ratio| ratio.median);
         let what =
             format!("time per UE at 10 UEs against 1, registration and session, rest, {words}");
         add(what, "×", (1.5, 1.1), false, ratio);

@@ -164,7 +164,7 @@ impl Cells {
                     cell.condition.words(),
                     versus.theirs.name,
                     versus.ours.name,
-                    ratio_words(versus.ratio.as_ref()),
+                    versus.words(),
                 ))
             })
             .collect()
@@ -203,7 +203,7 @@ pub(super) fn section(runs: &Runs<'_>) -> String {
         "<p>In each cell the best of Corewire's adapters over TCP, and under it its median over that of \
          the best other adapter of the cell, pair by pair, with the quartiles in brackets. Outside the \
          spread: at least {PAIRS_NEEDED} interleaved pairs, quartiles that do not overlap, pairs that \
-         agree. The last line is the same figure over that of bare sockets ({}) in the same run, where \
+         agree; where the machine changed its state, of runs in one state only, with how many those are. The last line is the same figure over that of bare sockets ({}) in the same run, where \
          they were measured.</p>",
         FLOORS.join(" or ")
     );
@@ -252,7 +252,7 @@ fn content(runs: &Runs<'_>, cell: &Cell) -> String {
          <small>{} {}</small>",
         escape(&versus.ours.name),
         escape(&cell.metric.show(versus.ours.median)),
-        escape(&ratio_words(versus.ratio.as_ref())),
+        escape(&versus.words()),
         escape(&versus.theirs.name),
     );
     if let Some((floor, ratio)) = over_the_floor(runs, cell, &versus.ours.name) {
@@ -301,7 +301,7 @@ pub(super) fn lines(runs: &Runs<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Record;
+    use crate::record::{LineNs, Record};
     use crate::report::guti::thesis::CLIENTS;
     use crate::report::tests::generated::{Series, record};
 
@@ -342,6 +342,37 @@ mod tests {
             "{lines:?}"
         );
         assert!(section(&runs).contains("Not ours:"));
+    }
+
+    #[test]
+    fn runs_that_met_another_state_do_not_decide_a_cell() {
+        let mut records = series(&["CW-S", "TCP-AS"], 7);
+        let one_state = Cells::of(&Runs::new(&records)).outside();
+        for record in &mut records {
+            // In the last two repetitions the far state meets one of the two, in turns.
+            let met = ["CW-S", "TCP-AS"][record.repetition as usize % 2];
+            let far = record.repetition > 5 && record.cell.subject == met;
+            let ns = if far { 400.0 } else { 50.0 };
+            record.line_ns = Some(LineNs {
+                before: ns,
+                after: ns,
+            });
+            if far {
+                let measured = record.measured.as_mut().expect("complete");
+                measured.qps /= 3.0;
+                measured.latency_us.mean *= 3.0;
+                measured.latency_us.p99 *= 3.0;
+            }
+        }
+        let runs = Runs::new(&records);
+        assert_eq!(Cells::of(&runs).outside(), one_state);
+        let html = section(&runs);
+        assert!(html.contains("[5 of 7 pairs in one state, all: "), "{html}");
+        for record in &mut records {
+            record.line_ns = None;
+        }
+        let html = section(&Runs::new(&records));
+        assert!(!html.contains("in one state, all"), "{html}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::runs::{Condition, Runs};
 use crate::record::Record;
 use crate::report::escape::escape;
 use crate::report::format;
-use crate::statistics::{Better, Comparison, PAIRS_NEEDED, Summary, Verdict, compare_interleaved};
+use crate::statistics::{Apart, Better, Comparison, Summary, Verdict, compare_interleaved};
 
 /// The thesis's eight adapters.
 const EIGHT: &[&str] = &[
@@ -315,6 +315,10 @@ struct Found {
     ratio: Summary,
     /// Whether a difference is shown at all.
     shown: bool,
+    /// Whether there are pairs enough.
+    suffices: bool,
+    /// Where pairs were left out.
+    apart: Option<Apart>,
 }
 
 impl Goal {
@@ -325,12 +329,19 @@ impl Goal {
         let their = best(runs, theirs, self.theirs, self.metric)?;
         let left = runs.samples(ours, our, self.metric);
         let right = runs.samples(theirs, their, self.metric);
-        let Comparison { ratio, verdict } = compare_interleaved(&left, &right);
+        let Comparison {
+            ratio,
+            verdict,
+            suffices,
+            apart,
+        } = compare_interleaved(&left, &right);
         Some(Found {
             ours: our.to_owned(),
             theirs: their.to_owned(),
             ratio: ratio?,
             shown: !matches!(verdict, Verdict::NotShown(_)),
+            suffices,
+            apart,
         })
     }
 
@@ -346,7 +357,7 @@ impl Goal {
             return Standing::NotRun;
         };
         let value = found.ratio.median;
-        if found.ratio.count < PAIRS_NEEDED {
+        if !found.suffices {
             Standing::Hint(self.holds(self.must, value))
         } else if self.aim.is_some_and(|aim| self.holds(aim, value)) {
             Standing::Aim
@@ -446,7 +457,7 @@ fn row(goal: &Goal, found: Option<&Found>, html: &mut String) {
                 format::ratio(found.ratio.median),
                 format::ratio(found.ratio.q1),
                 format::ratio(found.ratio.q3),
-                found.ratio.count,
+                pairs_words(found),
                 if found.shown {
                     ""
                 } else {
@@ -467,6 +478,13 @@ fn row(goal: &Goal, found: Option<&Found>, html: &mut String) {
     }
 }
 
+fn pairs_words(found: &Found) -> String {
+    match &found.apart {
+        Some(apart) => apart.to_string(),
+        None => found.ratio.count.to_string(),
+    }
+}
+
 /// The goals that were judged, one a line: for the terminal.
 pub(super) fn lines(records: &[&Record]) -> Vec<String> {
     let runs = Runs::new(records.iter().copied());
@@ -476,10 +494,13 @@ pub(super) fn lines(records: &[&Record]) -> Vec<String> {
             let found = goal.find(&runs)?;
             let (_, standing) = goal.standing(Some(&found)).mark();
             Some(format!(
-                "{:<68} {:>7}  must {:>5}  {standing}",
+                "{:<68} {:>7}  must {:>5}  {standing}{}",
                 goal.words,
                 format::ratio(found.ratio.median),
                 format::ratio(goal.must),
+                found
+                    .apart
+                    .map_or_else(String::new, |apart| format!(" [{apart}]")),
             ))
         })
         .collect();
@@ -498,6 +519,8 @@ mod tests {
             theirs: "TCP-AS".to_owned(),
             ratio: Summary::of((0..count).map(|_| median)).expect("some"),
             shown: true,
+            suffices: count >= 5,
+            apart: None,
         }
     }
 

@@ -6,6 +6,7 @@ use super::metric::Metric;
 use super::versus::is_contender;
 use crate::record::{Mode, Record, Status};
 use crate::report::{format, palette};
+use crate::states::States;
 use crate::statistics::{Ranking, Samples, Summary, rank};
 
 /// What must be equal for two subjects to be compared.
@@ -66,11 +67,14 @@ pub(super) enum State {
 pub(super) struct Runs<'a> {
     cells: BTreeMap<(Condition, String), Vec<&'a Record>>,
     subjects: Vec<String>,
+    states: States,
 }
 
 impl<'a> Runs<'a> {
     /// Indexes the records of this scenario.
     pub(super) fn new(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let records: Vec<&'a Record> = records.into_iter().collect();
+        let states = States::of_records(records.iter().copied());
         let mut cells: BTreeMap<_, Vec<&'a Record>> = BTreeMap::new();
         for record in records {
             let cell = &record.cell;
@@ -88,7 +92,11 @@ impl<'a> Runs<'a> {
         let names: BTreeSet<&String> = cells.keys().map(|(_, subject)| subject).collect();
         let mut subjects: Vec<String> = names.into_iter().cloned().collect();
         palette::sort(&mut subjects);
-        Self { cells, subjects }
+        Self {
+            cells,
+            subjects,
+            states,
+        }
     }
 
     /// Every subject with a run, failed ones too, in the order of the figures.
@@ -143,7 +151,10 @@ impl<'a> Runs<'a> {
     pub(super) fn samples(&self, condition: Condition, subject: &str, metric: Metric) -> Samples {
         self.records(condition, subject)
             .iter()
-            .filter_map(|record| Some((record.repetition, metric.of(record)?)))
+            .filter_map(|record| {
+                let state = self.states.of_run(record);
+                Some((record.repetition, metric.of(record)?, state))
+            })
             .collect()
     }
 

@@ -8,7 +8,7 @@ use super::versus::{clear_text_of, is_ours, ratio_words};
 use crate::args::Tls;
 use crate::record::Mode;
 use crate::report::escape::escape;
-use crate::statistics::{PAIRS_NEEDED, Summary, compare_interleaved};
+use crate::statistics::{Summary, compare_interleaved};
 
 /// The quantities compared, with their titles.
 const METRICS: [(Metric, &str); 4] = [
@@ -79,12 +79,13 @@ fn row(
     for (metric, _) in METRICS {
         let with = runs.samples(condition, subject, metric);
         let without = runs.samples(condition, plain, metric);
-        let ratio = compare_interleaved(&with, &without).ratio;
+        let compared = compare_interleaved(&with, &without);
+        let ratio = compared.ratio;
         if matches!(metric, Metric::Qps) {
             if ratio.is_none() {
                 return;
             }
-            kept.clone_from(&ratio);
+            kept = ratio.map(|ratio| (ratio, compared.suffices));
         }
         let _ = write!(cells, "<td>{}</td>", escape(&ratio_words(ratio.as_ref())));
     }
@@ -93,20 +94,20 @@ fn row(
         "<tr><th scope=\"row\">{}</th><td>{}</td>{cells}<td>{}</td></tr>",
         escape(subject),
         escape(&condition.words()),
-        goal(condition, subject, kind, kept.as_ref())
+        goal(condition, subject, kind, kept)
     );
 }
 
 /// Whether our own mutual TLS keeps what it must: said where the quartiles are on one side of it.
-fn goal(condition: Condition, subject: &str, kind: Tls, kept: Option<&Summary>) -> String {
+fn goal(condition: Condition, subject: &str, kind: Tls, kept: Option<(Summary, bool)>) -> String {
     let goal = GOALS
         .iter()
         .find(|(payload, _)| *payload == condition.payload)
         .filter(|_| is_ours(subject) && kind == Tls::Mutual);
-    let (Some((_, least)), Some(kept)) = (goal, kept) else {
+    let (Some((_, least)), Some((kept, suffices))) = (goal, kept) else {
         return String::new();
     };
-    let (class, words) = if kept.count < PAIRS_NEEDED {
+    let (class, words) = if !suffices {
         ("none", "too few runs")
     } else if kept.q1 >= *least {
         ("good", "met")

@@ -5,7 +5,7 @@ use super::runs::{Condition, Runs};
 use crate::args::Tls;
 use crate::guti::{MIXED, suffix};
 use crate::report::format;
-use crate::statistics::{Better, Comparison, Summary, Verdict, WhyNot, compare_interleaved};
+use crate::statistics::{Apart, Better, Comparison, Summary, Verdict, WhyNot, compare_interleaved};
 
 /// How Corewire stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,15 +53,30 @@ pub(super) struct Versus {
     pub(super) theirs: Side,
     /// Ours over theirs, over the pairs of repetitions.
     pub(super) ratio: Option<Summary>,
+    /// Where pairs were left out.
+    pub(super) apart: Option<Apart>,
     pub(super) standing: Standing,
 }
 
 impl Versus {
-    /// Whether ours has the better median.
+    /// Whether ours has the better median; where pairs were left out, of the others' ratios.
     pub(super) fn leads(&self, metric: Metric) -> bool {
+        let (ours, theirs) = match (&self.apart, &self.ratio) {
+            (Some(_), Some(ratio)) => (ratio.median, 1.0),
+            _ => (self.ours.median, self.theirs.median),
+        };
         match metric.better() {
-            Better::Smaller => self.ours.median < self.theirs.median,
-            Better::Larger => self.ours.median > self.theirs.median,
+            Better::Smaller => ours < theirs,
+            Better::Larger => ours > theirs,
+        }
+    }
+
+    /// The ratio in words, with how many pairs it is of where some were left out.
+    pub(super) fn words(&self) -> String {
+        let ratio = ratio_words(self.ratio.as_ref());
+        match &self.apart {
+            Some(apart) => format!("{ratio} [{apart}]"),
+            None => ratio,
         }
     }
 }
@@ -107,7 +122,12 @@ pub(super) fn best_against_best<'s>(
     let theirs = best(runs, condition, metric, theirs)?;
     let left = runs.samples(condition, &ours.name, metric);
     let right = runs.samples(condition, &theirs.name, metric);
-    let Comparison { ratio, verdict } = compare_interleaved(&left, &right);
+    let Comparison {
+        ratio,
+        verdict,
+        apart,
+        ..
+    } = compare_interleaved(&left, &right);
     let standing = match (verdict, metric.better()) {
         (Verdict::Smaller, Better::Smaller) | (Verdict::Larger, Better::Larger) => Standing::Ahead,
         (Verdict::Smaller, Better::Larger) | (Verdict::Larger, Better::Smaller) => Standing::Behind,
@@ -118,6 +138,7 @@ pub(super) fn best_against_best<'s>(
         ours,
         theirs,
         ratio,
+        apart,
         standing,
     })
 }

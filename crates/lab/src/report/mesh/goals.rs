@@ -12,7 +12,7 @@ use super::metric::Metric;
 use super::runs::{Condition, Runs};
 use crate::report::escape::escape;
 use crate::report::format;
-use crate::statistics::{PAIRS_NEEDED, Summary, Verdict};
+use crate::statistics::{Apart, PAIRS_NEEDED, Summary, Verdict, counted_pairs};
 
 /// What came of a goal.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,14 +20,16 @@ struct Found {
     value: Summary,
     /// Whether pairs agree on a difference; `None` where nothing is compared.
     shown: Option<bool>,
-    /// Repetitions.
-    count: usize,
+    /// Whether there are repetitions enough.
+    suffices: bool,
+    /// Where pairs were left out.
+    apart: Option<Apart>,
 }
 
 impl Found {
     /// Whether there are enough pairs and they agree.
     fn is_shown(&self) -> bool {
-        self.count >= PAIRS_NEEDED && self.shown != Some(false)
+        self.suffices && self.shown != Some(false)
     }
 }
 
@@ -75,21 +77,21 @@ impl Goal {
                 Some(Found {
                     value,
                     shown: Some(!matches!(compared.verdict, Verdict::NotShown(_))),
-                    count: value.count,
+                    suffices: compared.suffices,
+                    apart: compared.apart,
                 })
             }
             Above(theirs) => {
+                let compared = runs.compare(condition, self.ours, theirs, self.metric)?;
                 let ours = runs.samples(condition, self.ours, self.metric);
                 let theirs = runs.samples(condition, theirs, self.metric);
-                let above = ours.iter().filter_map(|(repetition, ours)| {
-                    let (_, theirs) = theirs.iter().find(|(other, _)| *other == repetition)?;
-                    Some(ours - theirs)
-                });
-                let value = Summary::of(above)?;
+                let pairs = counted_pairs(&ours, &theirs);
+                let value = Summary::of(pairs.iter().map(|(ours, theirs)| ours - theirs))?;
                 Some(Found {
                     value,
                     shown: None,
-                    count: value.count,
+                    suffices: compared.suffices,
+                    apart: compared.apart,
                 })
             }
             AtMost | AtLeast => {
@@ -97,7 +99,8 @@ impl Goal {
                 Some(Found {
                     value,
                     shown: None,
-                    count: value.count,
+                    suffices: value.count >= PAIRS_NEEDED,
+                    apart: None,
                 })
             }
         }
@@ -188,7 +191,7 @@ fn row(goal: &Goal, runs: &Runs<'_>, html: &mut String) {
     );
     match &found {
         Some(found) => {
-            let hint = if found.count < PAIRS_NEEDED {
+            let hint = if !found.suffices {
                 ", a hint"
             } else if found.shown == Some(false) {
                 ", no difference shown"
@@ -204,7 +207,10 @@ fn row(goal: &Goal, runs: &Runs<'_>, html: &mut String) {
                 escape(&goal.show(found.value.q3)),
                 escape(&bound(goal.must)),
                 escape(&bound(goal.aim)),
-                found.count,
+                found
+                    .apart
+                    .as_ref()
+                    .map_or_else(|| found.value.count.to_string(), ToString::to_string),
             );
         }
         None => {
@@ -286,9 +292,12 @@ pub(super) fn lines(records: &[&crate::record::Record]) -> Vec<String> {
             let found = goal.find(&runs)?;
             let (_, standing) = goal.standing(Some(&found)).mark();
             Some(format!(
-                "{:<64} {:>18}  {standing}",
+                "{:<64} {:>18}  {standing}{}",
                 goal.words,
-                goal.show(found.value.median)
+                goal.show(found.value.median),
+                found
+                    .apart
+                    .map_or_else(String::new, |apart| format!(" [{apart}]")),
             ))
         })
         .collect()
@@ -303,7 +312,8 @@ mod tests {
         Found {
             value,
             shown: None,
-            count: 5,
+            suffices: true,
+            apart: None,
         }
     }
 
@@ -315,7 +325,7 @@ mod tests {
         assert_eq!(share.standing(Some(&found(0.3))), Standing::Missed);
         assert_eq!(share.standing(None), Standing::NotRun);
         let mut few = found(0.1);
-        few.count = PAIRS_NEEDED - 1;
+        few.suffices = false;
         assert_eq!(share.standing(Some(&few)), Standing::NotShown);
         let mut divided = found(0.1);
         divided.shown = Some(false);

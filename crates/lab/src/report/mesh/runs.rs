@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::metric::Metric;
 use crate::record::{Record, Status};
 use crate::report::palette;
+use crate::states::States;
 use crate::statistics::{Comparison, Samples, Summary, compare_interleaved};
 
 /// The paper's greatest rate, at which paths are compared.
@@ -75,6 +76,7 @@ impl Condition {
 pub(super) struct Runs<'a> {
     cells: BTreeMap<Condition, BTreeMap<String, Vec<&'a Record>>>,
     subjects: Vec<String>,
+    states: States,
 }
 
 impl<'a> Runs<'a> {
@@ -92,7 +94,11 @@ impl<'a> Runs<'a> {
         let names: BTreeSet<&String> = cells.values().flat_map(BTreeMap::keys).collect();
         let mut subjects: Vec<String> = names.into_iter().cloned().collect();
         palette::sort(&mut subjects);
-        Self { cells, subjects }
+        Self {
+            cells,
+            subjects,
+            states: States::of_records(records.iter().copied()),
+        }
     }
 
     /// Every path with a run, failed ones too, in the order of the figures.
@@ -116,7 +122,10 @@ impl<'a> Runs<'a> {
     pub(super) fn samples(&self, condition: &Condition, subject: &str, metric: Metric) -> Samples {
         self.records(condition, subject)
             .iter()
-            .filter_map(|record| Some((record.repetition, metric.of(record)?)))
+            .filter_map(|record| {
+                let state = self.states.of_run(record);
+                Some((record.repetition, metric.of(record)?, state))
+            })
             .collect()
     }
 

@@ -6,7 +6,7 @@ use super::runs::{Metric, Runs};
 use crate::report::escape::escape;
 use crate::report::format;
 use crate::rmr::{Condition, Nagle, Pin};
-use crate::statistics::{PAIRS_NEEDED, Verdict};
+use crate::statistics::Verdict;
 
 /// A statement that one cell's figure is above or below another's.
 struct Statement {
@@ -202,8 +202,8 @@ fn judge(runs: &Runs<'_>, statement: &Statement) -> (Outcome, String) {
     );
     let as_said = (ratio.median > 1.0) == statement.larger;
     let outcome = match comparison.verdict {
-        _ if ratio.count < PAIRS_NEEDED && as_said => Outcome::HintFor,
-        _ if ratio.count < PAIRS_NEEDED => Outcome::HintAgainst,
+        _ if !comparison.suffices && as_said => Outcome::HintFor,
+        _ if !comparison.suffices => Outcome::HintAgainst,
         Verdict::NotShown(_) => Outcome::Tie,
         Verdict::Larger | Verdict::Smaller if as_said => Outcome::Agrees,
         Verdict::Larger | Verdict::Smaller => Outcome::Differs,

@@ -284,7 +284,7 @@ impl Goal {
         };
         // Nothing is shown, neither "not above" nor its opposite, where the one is as high as the other.
         let tied = self.must == 1.0 && matches!(comparison.verdict, Verdict::NotShown(_));
-        let standing = if ratio.count < PAIRS_NEEDED {
+        let standing = if !comparison.suffices {
             Standing::Hint(reached(self.must))
         } else if tied {
             Standing::Tie
@@ -327,12 +327,14 @@ pub(super) fn table(runs: &Runs<'_>) -> String {
         let (comparison, standing) = goal.standing(runs);
         let sign = if goal.higher { "≥" } else { "≤" };
         let bound = |value: f64| format!("{sign} {}", format::ratio(value));
-        let ratio = comparison.and_then(|one| one.ratio).map_or_else(
+        let apart = comparison.as_ref().and_then(|one| one.apart.as_ref());
+        let apart = apart.map_or_else(String::new, |apart| format!(" [{apart}]"));
+        let ratio = comparison.as_ref().and_then(|one| one.ratio).map_or_else(
             || "–".to_owned(),
             |ratio| match ratio.count {
                 1 => format::ratio(ratio.median),
                 _ => format!(
-                    "{} ({} to {})",
+                    "{} ({} to {}){apart}",
                     format::ratio(ratio.median),
                     format::ratio(ratio.q1),
                     format::ratio(ratio.q3)

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::record::{Record, Status};
 use crate::report::{format, palette};
 use crate::rmr::Condition;
+use crate::states::States;
 use crate::statistics::{Comparison, Samples, Summary, compare_interleaved};
 
 /// One quantity of a run.
@@ -82,6 +83,7 @@ pub(super) enum State {
 pub(super) struct Runs<'a> {
     cells: BTreeMap<(Condition, String), Vec<&'a Record>>,
     subjects: Vec<String>,
+    states: States,
 }
 
 impl<'a> Runs<'a> {
@@ -95,7 +97,11 @@ impl<'a> Runs<'a> {
         let names: BTreeSet<&String> = cells.keys().map(|(_, subject)| subject).collect();
         let mut subjects: Vec<String> = names.into_iter().cloned().collect();
         palette::sort(&mut subjects);
-        Self { cells, subjects }
+        Self {
+            cells,
+            subjects,
+            states: States::of_records(records.iter().copied()),
+        }
     }
 
     /// Every subject with a run, failed ones too, in the order of the figures.
@@ -143,7 +149,10 @@ impl<'a> Runs<'a> {
     pub(super) fn samples(&self, condition: &Condition, subject: &str, metric: Metric) -> Samples {
         self.records(condition, subject)
             .iter()
-            .filter_map(|record| Some((record.repetition, metric.of(record)?)))
+            .filter_map(|record| {
+                let state = self.states.of_run(record);
+                Some((record.repetition, metric.of(record)?, state))
+            })
             .collect()
     }
 

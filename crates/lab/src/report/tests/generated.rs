@@ -146,6 +146,7 @@ pub(crate) fn record(
             steal_percent: 0.0,
             loadavg_1m: 0.5,
         }),
+        line_ns: None,
         extra: serde_json::Map::new(),
         options: serde_json::Map::new(),
         versions: BTreeMap::from([("generated for a test".into(), "no version".into())]),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Condition, METRICS, Metric, Runs, table_conditions};
 use crate::report::escape::escape;
-use crate::report::guti::versus::{Standing, Versus, best_against_best, ratio_words};
+use crate::report::guti::versus::{Standing, Versus, best_against_best};
 
 /// The best of both sides, for the smallest and the largest number of clients.
 pub(super) fn best_against_best_table(
@@ -50,7 +50,7 @@ fn versus_cell(versus: &Versus, metric: Metric) -> String {
          {}</small></td>",
         standing.class(),
         standing.words(),
-        escape(&ratio_words(versus.ratio.as_ref())),
+        escape(&versus.words()),
         escape(&versus.ours.name),
         escape(&metric.show(versus.ours.median)),
         escape(&versus.theirs.name),
@@ -103,7 +103,7 @@ fn adapter_table(runs: &Runs<'_>, title: &str, ours: &[&String], theirs: &[&Stri
                         html,
                         "<td title=\"against {}\">{mark}{}</td>",
                         escape(&versus.theirs.name),
-                        in_two_lines(&ratio_words(versus.ratio.as_ref())),
+                        in_two_lines(&versus.words()),
                     );
                 }
                 None => html.push_str("<td class=\"none\">no figures</td>"),
