@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 pub(crate) const MAX_OPERATIONS: usize = 64;
 /// Levels of a path or a merge patch; `serde_json` itself reads 128.
 pub(crate) const MAX_DEPTH: usize = 16;
+/// What `copy` may put in beside what is there, all operations of a patch together, about in octets of
+/// text: a document that is copied into itself is twice as large, and 64 times twice is beyond memory.
+const MAX_COPIED: usize = 256 << 10;
 
 /// Merges `patch` into `target`: members that are null go, others are set.
 ///
@@ -85,8 +88,9 @@ pub(crate) fn apply(target: &mut Value, items: &[PatchItem]) -> Result<(), Probl
         return Err(Problem::new(400, "INVALID_MSG_FORMAT").detail(most));
     }
     let mut changed = target.clone();
+    let mut copies = MAX_COPIED;
     for (number, item) in items.iter().enumerate() {
-        apply_one(&mut changed, item).map_err(|problem| {
+        apply_one(&mut changed, item, &mut copies).map_err(|problem| {
             problem.invalid(&format!("/{number}{}", item.path), "cannot be applied")
         })?;
     }
@@ -94,7 +98,8 @@ pub(crate) fn apply(target: &mut Value, items: &[PatchItem]) -> Result<(), Probl
     Ok(())
 }
 
-fn apply_one(target: &mut Value, item: &PatchItem) -> Result<(), Problem> {
+/// `copies` is what may still be copied.
+fn apply_one(target: &mut Value, item: &PatchItem, copies: &mut usize) -> Result<(), Problem> {
     let value = || {
         item.value
             .clone()
@@ -123,7 +128,12 @@ fn apply_one(target: &mut Value, item: &PatchItem) -> Result<(), Problem> {
             add(target, &item.path, moved)
         }
         PatchOperation::Copy => {
-            let copied = found(target, from()?)?.clone();
+            let copied = found(target, from()?)?;
+            *copies = less(*copies, copied).ok_or_else(|| {
+                let most = format!("more than {MAX_COPIED} octets are copied");
+                Problem::new(400, "INVALID_MSG_FORMAT").detail(most)
+            })?;
+            let copied = copied.clone();
             add(target, &item.path, copied)
         }
         PatchOperation::Test => {
@@ -132,6 +142,22 @@ fn apply_one(target: &mut Value, item: &PatchItem) -> Result<(), Problem> {
                 .then_some(())
                 .ok_or_else(|| Problem::new(409, "MODIFICATION_NOT_ALLOWED"))
         }
+    }
+}
+
+/// What is left of a budget behind this value; `None` when it is not enough.
+fn less(budget: usize, value: &Value) -> Option<usize> {
+    let text = match value {
+        Value::String(text) => text.len(),
+        _ => 0,
+    };
+    let budget = budget.checked_sub(text + 1)?;
+    match value {
+        Value::Array(list) => list.iter().try_fold(budget, less),
+        Value::Object(members) => members.iter().try_fold(budget, |budget, (name, value)| {
+            less(budget.checked_sub(name.len())?, value)
+        }),
+        _ => Some(budget),
     }
 }
 
@@ -356,5 +382,20 @@ mod tests {
             patched(&json!({}), json!([{"op": "remove", "path": path}])),
             Err(400)
         );
+    }
+
+    #[test]
+    fn a_document_that_is_copied_into_itself_does_not_grow_without_end() {
+        // Twice as large with each: seventeen of them are a million members before anybody looks.
+        let copies = |number: usize| -> Value {
+            let one = |number| json!({"op": "copy", "from": "", "path": format!("/{number}")});
+            (0..number).map(one).collect()
+        };
+        let target = json!({"a": [1, 2, 3], "text": "x".repeat(100)});
+        assert!(patched(&target, copies(3)).is_ok());
+        assert_eq!(patched(&target, copies(17)), Err(400));
+        // A long text counts as much as many members.
+        let long = json!({"text": "x".repeat(MAX_COPIED)});
+        assert_eq!(patched(&long, copies(1)), Err(400));
     }
 }
