@@ -173,9 +173,28 @@ fn refused_by_udm(ue: &mut Ue, failure: &SbiFailure) -> Ended {
         (Some(403), Some("ROAMING_NOT_ALLOWED")) => MmCause::ROAMING_NOT_ALLOWED,
         (Some(403), _) => MmCause::SERVICES_NOT_ALLOWED,
         _ => MmCause::CONGESTION,
+/// What the UDM's refusal means to the UE (TS 29.524, 4.3). What is between network functions, as an
+/// access token that is not taken, says nothing of the UE: it may try again.
+fn cause_of(failure: &SbiFailure) -> MmCause {
+    match (failure.status(), failure.cause()) {
+        (Some(403), Some("ROAMING_NOT_ALLOWED")) => MmCause::ROAMING_NOT_ALLOWED,
+        (Some(404), Some("USER_NOT_FOUND" | "DATA_NOT_FOUND")) => MmCause::SERVICES_NOT_ALLOWED,
+        (
+            Some(403),
+            Some(
+                "UNKNOWN_5GS_SUBSCRIPTION"
+                | "NO_PS_SUBSCRIPTION"
+                | "ACCESS_NOT_ALLOWED"
+                | "RAT_NOT_ALLOWED",
+            ),
+        ) => MmCause::SERVICES_NOT_ALLOWED,
+        _ => MmCause::CONGESTION,
+    }
+}
+
     };
     eprintln!("amf: the UDM: {failure}");
-    initial::refuse_registration(ue, cause, true);
+    initial::refuse_registration(ue, cause_of(failure), true);
     Ended::Refused
 }
 
@@ -282,6 +301,21 @@ impl Ue {
             .fold(PduSessionSet::default(), PduSessionSet::with)
     }
 }
+
+    #[test]
+    fn only_what_the_udm_says_of_the_ue_keeps_it_away_for_good() {
+        let told = |status, cause| cause_of(&SbiFailure::answered(status, cause));
+        assert_eq!(told(404, "USER_NOT_FOUND"), MmCause::SERVICES_NOT_ALLOWED);
+        let unknown = "UNKNOWN_5GS_SUBSCRIPTION";
+        assert_eq!(told(403, unknown), MmCause::SERVICES_NOT_ALLOWED);
+        assert_eq!(
+            told(403, "ROAMING_NOT_ALLOWED"),
+            MmCause::ROAMING_NOT_ALLOWED
+        );
+        for (status, cause) in [(401, "UNAUTHORIZED"), (403, "UNAUTHORIZED"), (404, "")] {
+            assert_eq!(told(status, cause), MmCause::CONGESTION, "{status}");
+        }
+    }
 
 #[cfg(test)]
 mod tests {

@@ -416,6 +416,16 @@ impl SbiFailure {
         }
     }
 
+    /// An answer with this status and cause.
+    #[cfg(test)]
+    pub(crate) fn answered(status: u16, cause: &str) -> Self {
+        Self {
+            status: Some(status),
+            cause: Some(cause.to_owned()),
+            ..Self::local("answered")
+        }
+    }
+
     /// The HTTP status of the answer; `None` when there was none.
     pub(crate) const fn status(&self) -> Option<u16> {
         self.status

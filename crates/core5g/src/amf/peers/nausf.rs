@@ -42,11 +42,19 @@ impl Refusal {
             (Some(403), Some("SERVING_NETWORK_NOT_AUTHORIZED")) => {
                 Self::Cause(MmCause::SERVING_NETWORK_NOT_AUTHORIZED)
             }
-            (Some(403), _) => Self::Reject,
+            (
+                Some(403),
+                Some(
+                    "AUTHENTICATION_REJECTED"
+                    | "INVALID_HN_PUBLIC_KEY_IDENTIFIER"
+                    | "INVALID_SCHEME_OUTPUT",
+                ),
+            ) => Self::Reject,
             // The user is not known: no cause of the table stands beside it.
-            (Some(404), _) => Self::Cause(MmCause::SERVICES_NOT_ALLOWED),
-            (Some(400..=499), _) => Self::Cause(MmCause::ILLEGAL_UE),
-            // Nobody can tell now: the UE may try again.
+            (Some(404), Some("USER_NOT_FOUND")) => Self::Cause(MmCause::SERVICES_NOT_ALLOWED),
+            // Nobody can tell now, or it is between network functions: an access token that is not
+            // taken, an AUSF that was started again since the challenge. The UE may try again; what is
+            // said above keeps it away until it is switched off.
             _ => Self::Cause(MmCause::CONGESTION),
         }
     }
@@ -165,5 +173,38 @@ async fn at(ue: &Ue, uri: &str, request: SbiRequest) -> Result<SbiAnswer, SbiFai
     match uri.contains("://") {
         true => ue.sbi.at(uri, request).await,
         false => ue.sbi.call(SERVICE, request).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_home_network_says_of_the_ue_keeps_it_away_for_good() {
+        let told = |status, cause| match Refusal::of(&SbiFailure::answered(status, cause)) {
+            Refusal::Cause(cause) => Some(cause),
+            Refusal::Reject => None,
+        };
+        assert_eq!(told(403, "AUTHENTICATION_REJECTED"), None);
+        assert_eq!(
+            told(404, "USER_NOT_FOUND"),
+            Some(MmCause::SERVICES_NOT_ALLOWED)
+        );
+        for (status, cause) in [
+            (400, "MANDATORY_IE_INCORRECT"),
+            (401, "UNAUTHORIZED"),
+            (403, "UNAUTHORIZED"),
+            (404, "CONTEXT_NOT_FOUND"),
+            (404, "RESOURCE_URI_STRUCTURE_NOT_FOUND"),
+            (429, "NF_CONGESTION"),
+            (504, "UPSTREAM_SERVER_ERROR"),
+        ] {
+            assert_eq!(
+                told(status, cause),
+                Some(MmCause::CONGESTION),
+                "{status} {cause}"
+            );
+        }
     }
 }
