@@ -58,7 +58,7 @@ pub(super) enum Event {
         /// More than its load has changed.
         matters: bool,
     },
-    /// Somebody is as before.
+    /// Somebody is as before; by its [`key`].
     Heard(String),
     /// Somebody has left, or was silent for too long.
     Gone(Arc<Profile>),
@@ -92,13 +92,14 @@ impl Book {
         document: Value,
     ) -> Result<(Arc<Profile>, bool), Problem> {
         let profile = Arc::new(read(id, document)?);
+        let id = &key(id);
         let before = self.entries.get(id).map(|entry| Arc::clone(&entry.profile));
         let event = match &before {
             None if self.entries.len() >= MAX_INSTANCES => {
                 return Err(Problem::new(507, "INSUFFICIENT_RESOURCES"));
             }
             None => Event::Registered(Arc::clone(&profile)),
-            Some(before) if before.tag == profile.tag => Event::Heard(id.to_owned()),
+            Some(before) if before.tag == profile.tag => Event::Heard(id.clone()),
             Some(before) => Event::Changed {
                 matters: matters(before, &profile),
                 now: Arc::clone(&profile),
@@ -120,6 +121,7 @@ impl Book {
         items: &[PatchItem],
         expected: Option<&str>,
     ) -> Result<Arc<Profile>, Problem> {
+        let id = &key(id);
         let before = Arc::clone(&self.entries.get(id).ok_or_else(not_found)?.profile);
         if expected.is_some_and(|expected| !names(expected, &before.tag)) {
             return Err(Problem::new(412, "PRECONDITION_FAILED"));
@@ -132,7 +134,7 @@ impl Book {
         };
         if items.iter().all(says_the_same) {
             self.put(now, id, &before);
-            self.happened(Event::Heard(id.to_owned()));
+            self.happened(Event::Heard(id.clone()));
             return Ok(before);
         }
         let mut document = before.document.clone();
@@ -145,8 +147,9 @@ impl Book {
     /// # Errors
     /// 404 for who is not registered.
     pub(super) fn remove(&mut self, id: &str) -> Result<(), Problem> {
-        let entry = self.entries.remove(id).ok_or_else(not_found)?;
-        self.due.remove(&(entry.looked_at, id.to_owned()));
+        let id = key(id);
+        let entry = self.entries.remove(&id).ok_or_else(not_found)?;
+        self.due.remove(&(entry.looked_at, id));
         self.happened(Event::Gone(entry.profile));
         Ok(())
     }
@@ -156,7 +159,7 @@ impl Book {
     /// # Errors
     /// 404 for who is not registered.
     pub(super) fn find(&self, id: &str) -> Result<&Arc<Profile>, Problem> {
-        let entry = self.entries.get(id).ok_or_else(not_found)?;
+        let entry = self.entries.get(&key(id)).ok_or_else(not_found)?;
         Ok(&entry.profile)
     }
 
@@ -228,6 +231,11 @@ impl Book {
         };
         self.entries.insert(id.to_owned(), entry);
     }
+}
+
+/// What an instance is known by: a UUID is the same in whichever case its digits are (RFC 9562, 4).
+pub(super) fn key(id: &str) -> String {
+    id.to_ascii_lowercase()
 }
 
 /// Whether a condition (`"a", "b"` or `*`) names this tag (RFC 9110, 13.1.1).

@@ -20,12 +20,62 @@ const VALIDITY: u32 = 30;
 const MAX_CACHED: usize = 1024;
 /// Octets of a query whose answer is kept.
 const MAX_CACHED_QUERY: usize = 1024;
+/// Octets of all kept answers: a query may be asked in more ways than there are answers to it.
+pub(super) const MAX_CACHED_OCTETS: usize = 16 << 20;
 /// Profiles of one answer where the query does not say.
 const MAX_FOUND: usize = 1000;
 
 /// Answers by their query.
 #[derive(Default)]
-pub(super) struct Cache(Mutex<HashMap<String, Arc<Found>>>);
+pub(super) struct Cache(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    by_query: HashMap<String, Arc<Found>>,
+    /// Octets of the answers.
+    octets: usize,
+}
+
+impl Kept {
+    /// Keeps an answer in place of those that are over; of all others, when there is no room.
+    fn insert(&mut self, query: &str, found: &Arc<Found>) {
+        if query.len() > MAX_CACHED_QUERY || found.body.len() > MAX_CACHED_OCTETS {
+            return;
+        }
+        self.retain(|name, _| name != query);
+        if self.is_full(found) {
+            self.retain(|_, one| one.generation == found.generation);
+        }
+        if self.is_full(found) {
+            self.retain(|_, _| false);
+        }
+        self.octets += found.body.len();
+        self.by_query.insert(query.to_owned(), Arc::clone(found));
+    }
+
+    fn is_full(&self, more: &Found) -> bool {
+        self.by_query.len() >= MAX_CACHED || self.octets + more.body.len() > MAX_CACHED_OCTETS
+    }
+
+    fn retain(&mut self, stays: impl Fn(&str, &Found) -> bool) {
+        self.by_query.retain(|query, found| {
+            let stays = stays(query, found);
+            self.octets -= if stays { 0 } else { found.body.len() };
+            stays
+        });
+    }
+}
+
+#[cfg(test)]
+impl Cache {
+    /// Octets that are kept.
+    pub(super) fn octets(&self) -> usize {
+        let kept = self.0.lock().unwrap();
+        let bodies = kept.by_query.values().map(|found| found.body.len());
+        assert_eq!(bodies.sum::<usize>(), kept.octets);
+        kept.octets
+    }
+}
 
 /// An answer.
 pub(super) struct Found {
@@ -63,7 +113,7 @@ impl Nrf {
         let lock = || self.cache.0.lock().unwrap_or_else(PoisonError::into_inner);
         let book = self.book();
         let generation = book.generation();
-        if let Some(found) = lock().get(text)
+        if let Some(found) = lock().by_query.get(text)
             && found.generation == generation
         {
             return Ok(Arc::clone(found));
@@ -77,16 +127,7 @@ impl Nrf {
             tag: format!("\"{}\"", tag_of(&body)),
             body,
         });
-        if text.len() <= MAX_CACHED_QUERY {
-            let mut cache = lock();
-            if cache.len() >= MAX_CACHED {
-                cache.retain(|_, found| found.generation == generation);
-            }
-            if cache.len() >= MAX_CACHED {
-                cache.clear();
-            }
-            cache.insert(text.to_owned(), Arc::clone(&found));
-        }
+        lock().insert(text, &found);
         Ok(found)
     }
 }

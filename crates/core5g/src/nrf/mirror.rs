@@ -3,7 +3,7 @@
 //! Each service of a network function is an instance of the service of its name (`nudm-ueau`); it
 //! stays for as long as the network function does.
 
-use super::book::Profile;
+use super::book::{Profile, key};
 use crate::sbi::model::nrf::NfService;
 use corewire_control::RegistryHandle;
 use corewire_control::registry::Instance;
@@ -17,7 +17,7 @@ const MAX_SERVICES: usize = 64;
 /// The registry, and what stands in it for whom.
 pub(super) struct Mirror {
     registry: Option<RegistryHandle>,
-    /// Registered instances, by the network function they belong to.
+    /// Registered instances, by the [`key`] of the network function they belong to.
     of: Mutex<HashMap<String, Vec<String>>>,
 }
 
@@ -50,7 +50,7 @@ impl Mirror {
             }
         }
         let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = of.insert(profile.view.nf_instance_id.clone(), now.clone());
+        let before = of.insert(key(&profile.view.nf_instance_id), now.clone());
         for id in before.unwrap_or_default() {
             if !now.contains(&id) {
                 // It may have lapsed by itself.
@@ -76,7 +76,7 @@ impl Mirror {
             return;
         };
         let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);
-        for id in of.remove(nf).unwrap_or_default() {
+        for id in of.remove(&key(nf)).unwrap_or_default() {
             let _gone = registry.leave(&id);
         }
     }

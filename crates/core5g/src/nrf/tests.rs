@@ -3,7 +3,7 @@
 use super::Nrf;
 use super::book::Book;
 use super::clients::Clients;
-use super::discovery::Cache;
+use super::discovery::{Cache, MAX_CACHED_OCTETS};
 use super::mirror::Mirror;
 use super::notifications::Notifier;
 use super::subscriptions::Subscriptions;
@@ -510,6 +510,40 @@ fn subscriptions_are_made_renewed_ended_and_bounded() {
     }
     let full = ask(&router, "POST", "/nnrf-nfm/v1/subscriptions", &body);
     assert_eq!(full.cause(), "INSUFFICIENT_RESOURCES");
+}
+
+#[test]
+fn one_query_asked_in_many_ways_does_not_fill_the_memory() {
+    let router = nrf();
+    let long = "x".repeat(200 << 10);
+    for number in 0..10 {
+        register(&router, &format!("u-{number}"), json!({"custom": long}));
+    }
+    for number in 0..100 {
+        let query = format!("target-nf-type=UDM&unheard-of={number}");
+        assert_eq!(ids(&router, &query).len(), 10);
+        let octets = router.state().cache.octets();
+        assert!((1..=MAX_CACHED_OCTETS).contains(&octets), "{octets}");
+    }
+}
+
+#[test]
+fn an_instance_is_the_same_in_whichever_case_its_id_is_written() {
+    let router = nrf();
+    assert_eq!(register(&router, "0a0b", json!({})).status, 201);
+    let again = ask(
+        &router,
+        "PUT",
+        "/nnrf-nfm/v1/nf-instances/0A0B",
+        &udm("0a0b", json!({})),
+    );
+    assert_eq!(again.status, 200);
+    assert_eq!(ids(&router, "target-nf-type=UDM"), ["0a0b"]);
+    let heartbeat = json!([{"op": "replace", "path": "/nfStatus", "value": "REGISTERED"}]);
+    let path = "/nnrf-nfm/v1/nf-instances/0A0b";
+    assert_eq!(ask(&router, "PATCH", path, &heartbeat).status, 204);
+    assert_eq!(ask(&router, "DELETE", path, &json!(null)).status, 204);
+    assert!(ids(&router, "target-nf-type=UDM").is_empty());
 }
 
 #[test]
