@@ -552,6 +552,13 @@ fn tokens_are_signed_for_who_may_have_them() {
     register(&router, "u-1", json!({}));
     register(&router, "a-1", json!({"nfType": "AUSF", "nfServices": []}));
     register(&router, "f-1", json!({"nfType": "NEF", "nfServices": []}));
+    let of_all = json!([{"serviceInstanceId": "a", "serviceName": "nsmf-x", "scheme": "http",
+                         "versions": [], "nfServiceStatus": "REGISTERED"}]);
+    register(
+        &router,
+        "s-1",
+        json!({"nfType": "SMF", "allowedNfTypes": ["AMF"], "nfServices": of_all}),
+    );
     let form = |text: &str| {
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         asking::ask(&router, "POST", "/oauth2/token", &headers, text)
@@ -597,6 +604,12 @@ fn tokens_are_signed_for_who_may_have_them() {
         (
             good.replace("a-1", "f-1")
                 .replace("nfType=AUSF", "nfType=NEF"),
+            "unauthorized_client",
+        ),
+        // The service is for all, its network function for AMFs.
+        (
+            good.replace("targetNfType=UDM", "targetNfType=SMF")
+                .replace("nudm-ueau", "nsmf-x"),
             "unauthorized_client",
         ),
         ("%".to_owned(), "invalid_request"),

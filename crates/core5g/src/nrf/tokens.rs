@@ -133,8 +133,8 @@ impl Nrf {
             .iter()
             .filter(|profile| target.is_none_or(|target| profile.view.nf_type == target))
             .filter(|profile| instance.is_none_or(|id| profile.view.nf_instance_id == id))
-            .flat_map(|profile| profile.view.services())
-            .filter(|offer| offer.service_name == service)
+            .flat_map(|profile| profile.view.services().map(|offer| (&profile.view, offer)))
+            .filter(|(_, offer)| offer.service_name == service)
             .peekable();
         if offers.peek().is_none() {
             return Err(refused(
@@ -147,7 +147,10 @@ impl Nrf {
                 .as_ref()
                 .is_none_or(|types| types.iter().any(|one| one == requester))
         };
-        if offers.any(|offer| allowed(&offer.allowed_nf_types)) {
+        // As discovery has it: both the network function and its service say to whom.
+        if offers
+            .any(|(nf, offer)| allowed(&nf.allowed_nf_types) && allowed(&offer.allowed_nf_types))
+        {
             Ok(())
         } else {
             Err(refused(
