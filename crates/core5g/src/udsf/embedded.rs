@@ -43,13 +43,17 @@ impl Records {
         lock(&self.shards[mixed % SHARDS])
     }
 
-    /// Puts a value; gives the one before.
-    fn put(&self, name: Bytes, value: Bytes) -> Option<Bytes> {
+    /// Puts a value; gives the one before. Of two at a time the later is the later in the log, too:
+    /// what is read from there is what was held.
+    fn put(&self, name: Bytes, value: Bytes, journal: Option<&Journal>) -> Option<Bytes> {
         let mut shard = self.shard(&name);
         let more = name.len() + value.len();
         let key = name.len();
-        let before = shard.insert(name, value);
-        drop(shard);
+        let before = shard.insert(name.clone(), value.clone());
+        if let Some(journal) = journal {
+            journal.put(name, value);
+        }
+        // Before anybody can remove it: what is counted is never less than none.
         self.octets.fetch_add(more, Ordering::Relaxed);
         match &before {
             Some(before) => {
@@ -59,16 +63,23 @@ impl Records {
                 self.count.fetch_add(1, Ordering::Relaxed);
             }
         }
+        drop(shard);
         before
     }
 
-    fn remove(&self, name: &[u8]) -> bool {
-        let Some(before) = self.shard(name).remove(name) else {
+    /// Removes a value, from the log as from here; gives whether there was one.
+    fn remove(&self, name: &[u8], journal: Option<&Journal>) -> bool {
+        let mut shard = self.shard(name);
+        let Some(before) = shard.remove(name) else {
             return false;
         };
+        if let Some(journal) = journal {
+            journal.remove(Bytes::copy_from_slice(name));
+        }
         self.octets
             .fetch_sub(name.len() + before.len(), Ordering::Relaxed);
         self.count.fetch_sub(1, Ordering::Relaxed);
+        drop(shard);
         true
     }
 }
@@ -97,10 +108,10 @@ impl Embedded {
                 let apply = |name: &[u8], value: Option<&[u8]>| match value {
                     Some(value) => {
                         let name = Bytes::copy_from_slice(name);
-                        records.put(name, Bytes::copy_from_slice(value));
+                        records.put(name, Bytes::copy_from_slice(value), None);
                     }
                     None => {
-                        records.remove(name);
+                        records.remove(name, None);
                     }
                 };
                 let (journal, recovered) = Journal::open(folder, "udsf", apply, contents)?;
@@ -127,10 +138,7 @@ impl Embedded {
                 .detail("the store is full: raise --max-octets"));
         }
         let name = Bytes::copy_from_slice(name.as_bytes());
-        let before = self.records.put(name.clone(), value.clone());
-        if let Some(journal) = &self.journal {
-            journal.put(name, value);
-        }
+        let before = self.records.put(name, value, self.journal.as_ref());
         Ok(before.is_none())
     }
 
@@ -142,11 +150,7 @@ impl Embedded {
     }
 
     pub(super) fn remove(&self, name: &str) -> bool {
-        let removed = self.records.remove(name.as_bytes());
-        if let Some(journal) = self.journal.as_ref().filter(|_| removed) {
-            journal.remove(Bytes::copy_from_slice(name.as_bytes()));
-        }
-        removed
+        self.records.remove(name.as_bytes(), self.journal.as_ref())
     }
 
     pub(super) fn list(&self, prefix: &str, after: &str) -> Vec<(String, Bytes)> {

@@ -1,6 +1,6 @@
 //! Nudsf_DataRepository: records (TS 29.598, 6.1.3).
 
-use super::store::{MAX_NAME, MAX_RECORD, Record, Store};
+use super::store::{MAX_LISTED_OCTETS, MAX_NAME, MAX_RECORD, Record, Store};
 use crate::runtime::Gauge;
 use crate::sbi::{Exchange, Problem, Reply, Router, media};
 use serde_json::{Value, json};
@@ -71,14 +71,22 @@ impl Udsf {
     }
 
     /// Records whose id begins with `prefix` and is behind `after`: ours, for who takes over the
-    /// contexts of another instance. A record that is no JSON is told by its id.
+    /// contexts of another instance; behind the last come no more. A record that is no JSON is told by
+    /// its id.
     async fn list(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let folder = folder(&exchange);
         let query = exchange.query()?;
         let of = |name: &str| format!("{folder}{}", query.one(name).unwrap_or_default());
         let found = self.store.list(&of("prefix"), &of("after")).await?;
+        let mut octets = 0;
+        let fits = |(_, record): &(String, Record)| {
+            let is_first = octets == 0;
+            octets += record.content.len().max(1);
+            is_first || octets <= MAX_LISTED_OCTETS
+        };
         let all: Vec<Value> = found
             .into_iter()
+            .take_while(fits)
             .map(|(name, record)| {
                 let id = name.strip_prefix(&folder).unwrap_or_default();
                 let content = serde_json::from_slice(&record.content).unwrap_or(Value::Null);

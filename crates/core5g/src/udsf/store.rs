@@ -11,6 +11,8 @@ pub(super) const MAX_RECORD: usize = 1 << 20;
 pub(super) const MAX_NAME: usize = 512;
 /// Records that one listing gives.
 pub(super) const MAX_LISTED: usize = 1000;
+/// Octets of records that one listing gives, if more than one record does.
+pub(super) const MAX_LISTED_OCTETS: usize = 4 << 20;
 
 /// A record as it was put.
 #[derive(Clone, Debug, PartialEq, Eq)]

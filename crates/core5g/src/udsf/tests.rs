@@ -2,7 +2,7 @@
 
 use super::embedded::Embedded;
 use super::records::Udsf;
-use super::store::Store;
+use super::store::{MAX_LISTED_OCTETS, MAX_RECORD, Store};
 use crate::sbi::Router;
 use crate::sbi::asking::{self, Said};
 use std::path::Path;
@@ -52,6 +52,58 @@ fn records_are_listed_in_order_and_by_prefix() {
         all,
         r#"[{"id":"ue-18","record":18},{"id":"ue-19","record":19}]"#
     );
+}
+
+#[test]
+fn a_list_of_long_records_comes_in_pages() {
+    let router = udsf(None, 1 << 30);
+    let long = format!("\"{}\"", "1".repeat(MAX_RECORD - 2));
+    for number in 0..10 {
+        let path = format!("/nudsf-dr/v1/realm/amf/records/ue-{number}");
+        assert_eq!(ask(&router, "PUT", &path, &long).status, 201);
+    }
+    let (mut all, mut after) = (0, String::new());
+    loop {
+        let path = format!("/nudsf-dr/v1/realm/amf/records?prefix=&after={after}");
+        let said = ask(&router, "GET", &path, "");
+        assert!(said.text().len() < MAX_LISTED_OCTETS + 1000);
+        let page = said.json();
+        let page = page.as_array().unwrap();
+        let Some(last) = page.last() else { break };
+        last["id"].as_str().unwrap().clone_into(&mut after);
+        all += page.len();
+    }
+    assert_eq!(all, 10);
+}
+
+#[test]
+fn what_two_change_at_a_time_is_the_same_in_the_log() {
+    const NAMES: usize = 40;
+    let folder = tempfile::tempdir().unwrap();
+    let store = Embedded::open(Some(folder.path()), 1 << 30).unwrap();
+    for name in 0..NAMES {
+        std::thread::scope(|scope| {
+            for value in ["one", "two"] {
+                let store = &store;
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        store.put(&name.to_string(), value.into()).unwrap();
+                        store.remove(&name.to_string());
+                    }
+                    store.put(&name.to_string(), value.into()).unwrap();
+                });
+            }
+        });
+    }
+    let held = |store: &Embedded| -> Vec<_> {
+        (0..NAMES)
+            .map(|name| store.get(&name.to_string()))
+            .collect()
+    };
+    let before = held(&store);
+    drop(store);
+    let again = Embedded::open(Some(folder.path()), 1 << 30).unwrap();
+    assert_eq!(held(&again), before);
 }
 
 #[test]
