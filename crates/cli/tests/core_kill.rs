@@ -9,6 +9,7 @@
 mod core_program;
 
 use core_program::Core;
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,29 @@ impl Drop for Mender {
     fn drop(&mut self) {
         let _ended = self.0.kill();
         let _reaped = self.0.wait();
+    }
+}
+
+#[test]
+fn a_core_that_is_ended_is_not_mended() {
+    let core = Core::up(&[]);
+    let addresses = ["nrf", "udsf", "udm", "ausf", "upf", "amf"].map(|nf| core.address(nf));
+    let mut mender = Mender::of(&core);
+    // It watches.
+    core.kill("udsf");
+    let mended = || core.status("udsf")["alive"] == true;
+    core.until(Duration::from_secs(20), "the UDSF's start", mended);
+    // One that does not end when it is asked to: meanwhile the others have.
+    let pid = core.status("amf")["pid"].to_string();
+    let stopped = Command::new("kill").args(["-STOP", &pid]).status();
+    assert!(stopped.expect("kill runs").success());
+    let down = core.core(&["down"]);
+    assert!(down.status.success(), "{down:?}");
+    let ended = mender.0.wait().expect("it ends with the core");
+    assert!(ended.success(), "{ended:?}");
+    for address in addresses {
+        let still = TcpStream::connect(&address);
+        assert!(still.is_err(), "somebody is at {address}: {}", core.logs());
     }
 }
 

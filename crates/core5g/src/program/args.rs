@@ -127,7 +127,7 @@ impl CoreArgs {
 
 /// Subscribers of the UDM that is named, or that runs in the folder.
 fn subscriber(command: &SubscriberCommand) -> anyhow::Result<ExitCode> {
-    let folder = command.folder.path();
+    let folder = command.folder.path()?;
     let authorization = Secrets::operator(&folder, "UDM", "corewire-subscribers")?;
     command.args.run(authorization.as_deref(), || {
         let core = Core::read(&folder)?;

@@ -10,8 +10,9 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(args: &DownArgs) -> anyhow::Result<ExitCode> {
-    let folder = args.folder.path();
-    let Some(core) = Core::read(&folder)? else {
+    let folder = args.folder.path()?;
+    // From here on nothing is started again, and what was is known.
+    let Some(core) = Core::change(&folder, |core| core.ending = true)? else {
         println!("no core runs ({})", folder.display());
         return Ok(ExitCode::SUCCESS);
     };

@@ -2,7 +2,7 @@
 
 use super::args::MendArgs;
 use super::plan::Program;
-use super::process::Starting;
+use super::process::{Starting, end_all};
 use super::state::{Core, Nf};
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
-    let folder = args.folder.path();
+    let folder = args.folder.path()?;
     loop {
-        let Some(mut core) = Core::read(&folder)? else {
+        let Some(core) = Core::read(&folder)?.filter(|core| !core.ending) else {
             println!(
                 "no core runs ({}); start one: corewire core up",
                 folder.display()
@@ -28,24 +28,39 @@ pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
                 ExitCode::FAILURE
             });
         };
-        let mut mended = false;
-        for nf in core.nfs.iter_mut().filter(|nf| !nf.is_alive()) {
-            *nf = again(nf, &folder)?;
-            mended = true;
-            println!(
-                "{:<18} {:<21} pid {}, started again",
-                nf.name, nf.address, nf.pid
-            );
-        }
-        // A core that was ended meanwhile stays ended.
-        if mended && Core::read(&folder)?.is_some() {
-            core.write(&folder)?;
+        for nf in core.nfs.iter().filter(|nf| !nf.is_alive()) {
+            match again(nf, &folder) {
+                Ok(nf) => keep(nf, &folder)?,
+                Err(error) if args.watch => eprintln!("{error:#}; trying again"),
+                Err(error) => return Err(error),
+            }
         }
         if !args.watch {
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(LOOK_AGAIN);
     }
+}
+
+/// Notes a process in place of the former. A core that is ended meanwhile stays ended.
+fn keep(new: Nf, folder: &Path) -> anyhow::Result<()> {
+    let mut stays = false;
+    Core::change(folder, |core| {
+        let former = core.nfs.iter_mut().find(|nf| nf.name == new.name);
+        if let Some(former) = former.filter(|_| !core.ending) {
+            *former = new.clone();
+            stays = true;
+        }
+    })?;
+    if stays {
+        println!(
+            "{:<18} {:<21} pid {}, started again",
+            new.name, new.address, new.pid
+        );
+    } else {
+        end_all(&[new], Duration::from_secs(1));
+    }
+    Ok(())
 }
 
 /// The same process once more: its address and instance are known to others.

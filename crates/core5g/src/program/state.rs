@@ -1,12 +1,15 @@
 //! The state folder: who runs where, and their logs.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "core.json";
+/// Held by who changes the file according to what is in it.
+const LOCK: &str = "core.lock";
 
 /// Where a core keeps what it knows of its processes.
 #[derive(Clone, Debug, Args)]
@@ -18,18 +21,42 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn path(&self) -> PathBuf {
+    /// Where it is.
+    ///
+    /// # Errors
+    /// When it is in the temporary folder, where everybody may make one of its name, and somebody has.
+    pub(super) fn path(&self) -> anyhow::Result<PathBuf> {
         if let Some(folder) = &self.folder {
-            return folder.clone();
+            return Ok(folder.clone());
         }
         match std::env::var_os("XDG_RUNTIME_DIR") {
-            Some(folder) if !folder.is_empty() => PathBuf::from(folder).join("corewire-core"),
+            Some(folder) if !folder.is_empty() => Ok(PathBuf::from(folder).join("corewire-core")),
             _ => {
                 let user = rustix::process::getuid().as_raw();
-                std::env::temp_dir().join(format!("corewire-core-{user}"))
+                let folder = std::env::temp_dir().join(format!("corewire-core-{user}"));
+                is_of(&folder, user)?;
+                Ok(folder)
             }
         }
     }
+}
+
+/// A core's keys are in its folder, and what is started and ended for it: who can write there does it
+/// as its user.
+fn is_of(folder: &Path, user: u32) -> anyhow::Result<()> {
+    let found = match fs::symlink_metadata(folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).with_context(|| folder.display().to_string()),
+    };
+    let others_write = found.mode() & 0o022 != 0;
+    if !found.is_dir() || found.uid() != user || others_write {
+        bail!(
+            "{}: not a folder that this user alone can write to; name another with --state",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 /// A core that was started.
@@ -41,6 +68,9 @@ pub(super) struct Core {
     pub(super) n2: String,
     pub(super) n2_address: String,
     pub(super) nfs: Vec<Nf>,
+    /// It is being ended: nothing is started again.
+    #[serde(default)]
+    pub(super) ending: bool,
 }
 
 /// One of its processes.
@@ -74,14 +104,61 @@ impl Core {
         Ok(Some(core))
     }
 
+    /// Writes it in one: who reads it meanwhile reads the one or the other.
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let path = folder.join(FILE);
-        fs::write(&path, serde_json::to_vec_pretty(self)?)
+        let (path, beside) = (folder.join(FILE), folder.join("core.new"));
+        fs::write(&beside, serde_json::to_vec_pretty(self)?)
+            .and_then(|()| fs::rename(&beside, &path))
             .with_context(|| format!("{}", path.display()))
+    }
+
+    /// Reads it, changes it and writes it, while nobody else does so; `None` when there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub(super) fn change(
+        folder: &Path,
+        change: impl FnOnce(&mut Self),
+    ) -> anyhow::Result<Option<Self>> {
+        if Self::read(folder)?.is_none() {
+            return Ok(None);
+        }
+        let path = folder.join(LOCK);
+        let lock = File::create(&path).with_context(|| path.display().to_string())?;
+        lock.lock().with_context(|| path.display().to_string())?;
+        let Some(mut core) = Self::read(folder)? else {
+            return Ok(None);
+        };
+        change(&mut core);
+        core.write(folder)?;
+        Ok(Some(core))
     }
 
     pub(super) fn forget(folder: &Path) -> anyhow::Result<()> {
         let path = folder.join(FILE);
         fs::remove_file(&path).with_context(|| format!("{}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    #[test]
+    fn a_folder_that_somebody_else_may_have_made_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, link) = (root.path().join("core"), root.path().join("link"));
+        let user = rustix::process::getuid().as_raw();
+        assert!(is_of(&folder, user).is_ok(), "there is none yet");
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        assert!(is_of(&folder, user).is_ok());
+        assert!(is_of(&folder, user + 1).is_err());
+        symlink(&folder, &link).unwrap();
+        assert!(is_of(&link, user).is_err());
+        fs::set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
+        assert!(is_of(&folder, user).is_err());
     }
 }

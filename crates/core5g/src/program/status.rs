@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
-    let folder = args.folder.path();
+    let folder = args.folder.path()?;
     let Some(core) = Core::read(&folder)? else {
         println!(
             "no core runs ({}); start one: corewire core up",

@@ -8,7 +8,8 @@ use super::secrets::Secrets;
 use super::state::{Core, Nf};
 use anyhow::{Context as _, bail};
 use corewire::mesh::config::Transport;
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
     let config = settings(args)?;
-    let folder = args.folder.path();
+    let folder = args.folder.path()?;
     if let Some(core) = Core::read(&folder)?
         && core.nfs.iter().any(Nf::is_alive)
     {
@@ -27,7 +28,12 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
             folder.display()
         );
     }
-    fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    // Keys, logs and subscribers are nobody else's.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("{}", folder.display()))?;
     let subscribers = subscribers(&config, &folder)?;
     let secrets = match config.oauth2 {
         true => Some(Secrets::of(&folder)?),
@@ -48,6 +54,7 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
         n2: config.n2.clone(),
         n2_address: config.n2_listen.clone(),
         nfs: start(&plan, &folder)?,
+        ending: false,
     };
     if let Err(error) = core.write(&folder) {
         end_all(&core.nfs, Duration::from_secs(1));
@@ -56,7 +63,7 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         println!("{}", serde_json::to_string(&core)?);
     } else {
-        print(&core, &folder, &subscribers, args);
+        print(&core, &folder, &subscribers);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -138,7 +145,7 @@ fn subscribers(config: &Config, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-fn print(core: &Core, folder: &Path, subscribers: &Path, args: &UpArgs) {
+fn print(core: &Core, folder: &Path, subscribers: &Path) {
     for nf in &core.nfs {
         println!("{:<18} {:<21} pid {}", nf.name, nf.address, nf.pid);
     }
@@ -159,10 +166,6 @@ fn print(core: &Core, folder: &Path, subscribers: &Path, args: &UpArgs) {
         core.n2_address,
         subscribers.display()
     );
-    let state = match args.folder.path() == folder && args.json {
-        true => String::new(),
-        false => format!(" --state {}", folder.display()),
-    };
-    println!("  corewire core status{state}");
-    println!("  corewire core down{state}");
+    println!("  corewire core status --state {}", folder.display());
+    println!("  corewire core down --state {}", folder.display());
 }
