@@ -21,9 +21,9 @@ use crate::nas::{
 use crate::source3;
 use serde_json::json;
 
-/// How often a UE may answer a challenge with a failure before it is refused (TS 24.501, 5.4.1.3.7:
-/// a second one in a row ends the procedure).
-const FAILURES: u32 = 2;
+/// Challenges of one authentication. A failure is answered with another one, unless it is the same as
+/// the one before (TS 24.501, 5.4.1.3.7).
+const CHALLENGES: u32 = 3;
 
 /// What a successful authentication leaves.
 pub(super) struct Authenticated {
@@ -53,7 +53,8 @@ pub(super) async fn run(ue: &mut Ue, who: &str) -> Result<Authenticated, Ended> 
         .map_or(Ksi::ZERO, |security| security.ksi().next());
     let mut who = who.to_owned();
     let mut resynchronisation = None;
-    for _ in 0..=FAILURES {
+    let mut last = None;
+    for _ in 0..CHALLENGES {
         let challenge =
             match nausf::authenticate(ue, &who, &network, resynchronisation.take()).await {
                 Ok(challenge) => challenge,
@@ -64,6 +65,9 @@ pub(super) async fn run(ue: &mut Ue, who: &str) -> Result<Authenticated, Ended> 
         source3::tell(&ue.sbi, "update-initial-attach", &who, asked).await;
         match ask(ue, ksi, &challenge).await? {
             Answer::Response(response) => return confirm(ue, ksi, &challenge, &response).await,
+            Answer::Failure(failure) if last.replace(failure.cause) == Some(failure.cause) => {
+                break;
+            }
             Answer::Failure(failure) => match failure.cause {
                 MmCause::SYNCH_FAILURE => {
                     resynchronisation = failure.auts.map(|auts| (challenge.rand, auts));
