@@ -303,15 +303,20 @@ impl Ue {
 
     /// Takes REGISTRATION ACCEPT, which is to come; gives the GUTI in it.
     pub(crate) fn accept(&mut self, gnb: &mut Gnb) -> Guti {
+        let accept = self.accepted(gnb);
+        accept.guti.expect("a GUTI")
+    }
+
+    /// Takes REGISTRATION ACCEPT with a GUTI, which is to come.
+    pub(crate) fn accepted(&mut self, gnb: &mut Gnb) -> RegistrationAccept {
         let (ue, nas, _) = gnb.nas();
         self.pair = Some(ue);
         let accept = self.read(&nas);
         let NasMessage::RegistrationAccept(accept) = accept else {
             panic!("{accept:?}");
         };
-        let guti = accept.guti.expect("a GUTI");
-        self.guti = Some(guti);
-        guti
+        self.guti = Some(accept.guti.expect("a GUTI"));
+        accept
     }
 
     pub(crate) fn complete(&mut self, gnb: &mut Gnb) {

@@ -59,6 +59,7 @@ pub(super) async fn of_former_subscriber(ue: &mut Ue) {
     end(ue).await;
     ue.forget_names();
     ue.pending.clear();
+    ue.subscribed.clear();
     ue.allowed.clear();
 }
 

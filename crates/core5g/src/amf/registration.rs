@@ -99,15 +99,16 @@ async fn register(
             .await
             .map_err(|failure| refused_by_udm(ue, &failure))?;
     }
-    ue.allowed = allowed(
+    let allowed = allowed(
         &ue.amf.network.slices,
-        &ue.allowed,
+        &ue.subscribed,
         &request.requested_nssai,
     );
-    if ue.allowed.is_empty() {
+    if allowed.is_empty() {
         initial::refuse_registration(ue, MmCause::NO_NETWORK_SLICES, true);
         return Err(Ended::Refused);
     }
+    ue.allowed = allowed;
     if request.kind != RegistrationKind::Periodic || ue.guti.is_none() {
         super::store::new_guti(ue).await.map_err(|failure| {
             eprintln!("amf: no GUTI: {failure}");
@@ -161,18 +162,17 @@ async fn subscribe(ue: &mut Ue) -> Result<(), SbiFailure> {
         }
         Flow::Source3 => nudm::locate(ue).await?,
     };
-    ue.allowed = subscription.slices;
+    ue.subscribed = subscription.slices;
     ue.ambr = subscription.ambr;
     Ok(())
 }
 
-/// What the UDM's refusal means to the UE (TS 29.524, 4.3).
 fn refused_by_udm(ue: &mut Ue, failure: &SbiFailure) -> Ended {
-    let cause = match (failure.status(), failure.cause()) {
-        (Some(404), _) => MmCause::SERVICES_NOT_ALLOWED,
-        (Some(403), Some("ROAMING_NOT_ALLOWED")) => MmCause::ROAMING_NOT_ALLOWED,
-        (Some(403), _) => MmCause::SERVICES_NOT_ALLOWED,
-        _ => MmCause::CONGESTION,
+    eprintln!("amf: the UDM: {failure}");
+    initial::refuse_registration(ue, cause_of(failure), true);
+    Ended::Refused
+}
+
 /// What the UDM's refusal means to the UE (TS 29.524, 4.3). What is between network functions, as an
 /// access token that is not taken, says nothing of the UE: it may try again.
 fn cause_of(failure: &SbiFailure) -> MmCause {
@@ -192,12 +192,6 @@ fn cause_of(failure: &SbiFailure) -> MmCause {
     }
 }
 
-    };
-    eprintln!("amf: the UDM: {failure}");
-    initial::refuse_registration(ue, cause_of(failure), true);
-    Ended::Refused
-}
-
 /// The slices that the UE may use: of those that it asks for, or else of all that it has subscribed
 /// to, those that are here (TS 23.501, 5.15.5.2.1).
 fn allowed(here: &[Snssai], subscribed: &[Snssai], requested: &[Snssai]) -> Vec<Snssai> {
@@ -212,17 +206,19 @@ fn allowed(here: &[Snssai], subscribed: &[Snssai], requested: &[Snssai]) -> Vec<
 /// REGISTRATION ACCEPT, in the message that gives the gNB the UE's context.
 async fn accept(ue: &mut Ue, request: &RegistrationRequest) -> Result<Reached, Ended> {
     let gives_guti = request.kind != RegistrationKind::Periodic;
-    let sessions = request.sessions.map(|_| ue.session_set());
     if let Some(theirs) = request.sessions {
         // Sessions that the UE does not have any more (TS 24.501, 5.5.1.3.4).
         session_transport::keep_only(ue, theirs).await;
     }
+    // What is to be sent is asked for in no periodic registration.
+    let wanted = request.uplink_data.filter(|_| gives_guti);
+    let planes = session_transport::planes(ue, wanted.unwrap_or_default()).await;
     let accept = NasMessage::from(RegistrationAccept {
         guti: ue.guti.filter(|_| gives_guti),
         tai_list: ue.amf.network.tais(),
         allowed_nssai: ue.allowed.clone(),
-        sessions,
-        reactivation_failed: None,
+        sessions: request.sessions.map(|_| ue.session_set()),
+        reactivation_failed: wanted.map(|_| planes.failed),
         t3512: Some(T3512),
     });
     let Some(octets) = ue.protect(&accept) else {
@@ -230,13 +226,13 @@ async fn accept(ue: &mut Ue, request: &RegistrationRequest) -> Result<Reached, E
     };
     if request.kind == RegistrationKind::Periodic || ue.context_at_gnb {
         ue.send_octets(octets);
+        session_transport::activate(ue, planes.set_up);
         return Ok(match gives_guti {
             true => completed(ue, &accept, false).await,
             false => Reached(true),
         });
     }
-    let wanted = request.uplink_data.unwrap_or_default();
-    session_transport::set_up_context(ue, octets, wanted).await;
+    session_transport::set_up_context(ue, octets, planes.set_up);
     Ok(completed(ue, &accept, true).await)
 }
 
@@ -302,6 +298,10 @@ impl Ue {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+
     #[test]
     fn only_what_the_udm_says_of_the_ue_keeps_it_away_for_good() {
         let told = |status, cause| cause_of(&SbiFailure::answered(status, cause));
@@ -316,10 +316,6 @@ impl Ue {
             assert_eq!(told(status, cause), MmCause::CONGESTION, "{status}");
         }
     }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn slices_are_those_asked_for_subscribed_to_and_here() {

@@ -6,23 +6,23 @@ use crate::nas::{ServiceAccept, ServiceRequest};
 
 /// Gives the gNB the UE's context, and the sessions that the UE has data for their user plane.
 pub(super) async fn run(ue: &mut Ue, request: ServiceRequest) {
-    let sessions = request.sessions.map(|_| ue.session_set());
     if let Some(theirs) = request.sessions {
         session_transport::keep_only(ue, theirs).await;
     }
+    let planes = session_transport::planes(ue, request.uplink_data.unwrap_or_default()).await;
+    // What is there, and what could not be had of what was asked for (TS 24.501, 5.6.1.4.1).
     let accept = ServiceAccept {
-        sessions,
-        reactivation_failed: None,
+        sessions: request.sessions.map(|_| ue.session_set()),
+        reactivation_failed: request.uplink_data.map(|_| planes.failed),
     };
-    let wanted = request.uplink_data.unwrap_or_default();
     let Some(octets) = ue.protect(&accept.into()) else {
         return;
     };
     if ue.context_at_gnb {
         ue.send_octets(octets);
-        session_transport::activate(ue, wanted).await;
+        session_transport::activate(ue, planes.set_up);
     } else {
-        session_transport::set_up_context(ue, octets, wanted).await;
+        session_transport::set_up_context(ue, octets, planes.set_up);
     }
     session_transport::deliver_pending(ue).await;
 }

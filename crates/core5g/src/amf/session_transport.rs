@@ -183,7 +183,8 @@ pub(super) async fn deliver_pending(ue: &mut Ue) {
             None => downlink(ue, transfer).await,
         }
     }
-    activate(ue, wanted).await;
+    let planes = planes(ue, wanted).await;
+    activate(ue, planes.set_up);
 }
 
 /// Hands on what an SMF says, to the UE alone or by the gNB's procedure that carries both.
@@ -248,13 +249,29 @@ fn wrapped(session: u8, message: &[u8]) -> Option<NasMessage> {
     Some(transport.into())
 }
 
-/// Gives the gNB the UE's context, a NAS message for the UE, and the user planes of these sessions
-/// (TS 38.413, 8.3.1).
-pub(super) async fn set_up_context(ue: &mut Ue, nas: Vec<u8>, wanted: PduSessionSet) {
-    let mut planes = Vec::new();
+/// The user planes of sessions that a UE wants.
+#[derive(Default)]
+pub(super) struct Planes {
+    /// What the gNB needs for them.
+    pub(super) set_up: Vec<SessionSetup>,
+    /// Those that cannot be had: there is no such session, or its SMF does not give one.
+    pub(super) failed: PduSessionSet,
+}
+
+/// Asks the SMFs for the user planes of these sessions.
+pub(super) async fn planes(ue: &mut Ue, wanted: PduSessionSet) -> Planes {
+    let mut planes = Planes::default();
     for session in wanted.iter() {
-        planes.extend(plane(ue, session).await);
+        match plane(ue, session).await {
+            Some(set_up) => planes.set_up.push(set_up),
+            None => planes.failed = planes.failed.with(session),
+        }
     }
+    planes
+}
+
+/// Gives the gNB the UE's context, a NAS message for the UE, and these user planes (TS 38.413, 8.3.1).
+pub(super) fn set_up_context(ue: &Ue, nas: Vec<u8>, planes: Vec<SessionSetup>) {
     let (Some(link), Some(security), Some(capability)) = (&ue.link, &ue.security, &ue.capability)
     else {
         return;
@@ -270,14 +287,11 @@ pub(super) async fn set_up_context(ue: &mut Ue, nas: Vec<u8>, wanted: PduSession
     });
 }
 
-/// Asks the gNB for the user planes of these sessions.
-pub(super) async fn activate(ue: &mut Ue, wanted: PduSessionSet) {
-    for session in wanted.iter() {
-        if let Some(set_up) = plane(ue, session).await
-            && let Some(link) = &ue.link
-        {
-            link.set_up(set_up, ue.ambr);
-        }
+/// Asks the gNB for these user planes.
+pub(super) fn activate(ue: &Ue, planes: Vec<SessionSetup>) {
+    let Some(link) = &ue.link else { return };
+    for set_up in planes {
+        link.set_up(set_up, ue.ambr);
     }
 }
 

@@ -58,6 +58,9 @@ struct Record {
     /// Its downlink count is the first that is not reserved.
     security: SavedNasContext,
     capability: Option<UeSecurityCapability>,
+    /// None in what was stored before it was kept: then it is what is allowed.
+    #[serde(default)]
+    subscribed: Vec<String>,
     allowed: Vec<String>,
     downlink: u64,
     uplink: u64,
@@ -166,6 +169,7 @@ async fn put(ue: &mut Ue) -> Result<(), SbiFailure> {
         registration: ue.registration,
         security: saved,
         capability: ue.capability.clone(),
+        subscribed: ue.subscribed.iter().map(ToString::to_string).collect(),
         allowed: ue.allowed.iter().map(ToString::to_string).collect(),
         downlink: ue.ambr.downlink,
         uplink: ue.ambr.uplink,
@@ -339,11 +343,11 @@ impl Context {
         ue.former = self.former;
         ue.registration = record.registration;
         ue.capability = record.capability;
-        ue.allowed = record
-            .allowed
-            .iter()
-            .filter_map(|slice| slice.parse::<Snssai>().ok())
-            .collect();
+        ue.allowed = slices(&record.allowed);
+        ue.subscribed = match slices(&record.subscribed) {
+            none if none.is_empty() => ue.allowed.clone(),
+            subscribed => subscribed,
+        };
         ue.ambr = UeAmbr {
             downlink: record.downlink,
             uplink: record.uplink,
@@ -354,6 +358,11 @@ impl Context {
         }
         ue.set_registered(true);
     }
+}
+
+fn slices(texts: &[String]) -> Vec<Snssai> {
+    let slices = texts.iter().map(|text| text.parse());
+    slices.filter_map(Result::ok).collect()
 }
 
 /// The UE registers without its former context, which an earlier process may have stored: its sessions

@@ -121,6 +121,8 @@ pub(super) struct Ue {
     /// The NAS COUNT of the message that the gNB's key is made from.
     pub(super) kgnb_count: u32,
     pub(super) capability: Option<UeSecurityCapability>,
+    /// Of its subscription: what it is allowed is chosen from these at each registration.
+    pub(super) subscribed: Vec<Snssai>,
     pub(super) allowed: Vec<Snssai>,
     pub(super) ambr: UeAmbr,
     /// Boxed: a node of the map has room for eleven, and most UEs have one.
@@ -149,6 +151,7 @@ pub(super) fn new(amf: &Arc<Amf>, slot: &Arc<Slot>) -> Box<Ue> {
         stored: None,
         kgnb_count: 0,
         capability: None,
+        subscribed: Vec::new(),
         allowed: Vec::new(),
         ambr: UeAmbr {
             downlink: 0,

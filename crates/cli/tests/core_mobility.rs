@@ -1,0 +1,170 @@
+//! What a UE that moves or comes back is told of its slices and sessions: every network function a
+//! process, gNB and UE in the test's hands.
+
+#![cfg(target_os = "linux")]
+
+mod core_program;
+#[path = "core_faults/radio.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod radio;
+
+use core_program::Core;
+use corewire_core5g::nas::*;
+use corewire_core5g::ngap::*;
+use radio::{Gnb, Ue};
+use std::path::Path;
+
+const SUBSCRIBERS: &str = r#"
+[[subscriber]]
+supi = "imsi-001010000000001"
+k = "465b5ce8b199b49faa5f0a2ee238a6bc"
+opc = "e8ed289deba952e4283b54e88e6183ca"
+slices = [{ sst = 1, dnns = ["internet"] }, { sst = 2, dnns = ["internet"] }]
+"#;
+
+fn slices(texts: &[&str]) -> Vec<Snssai> {
+    let slices = texts.iter().map(|text| text.parse());
+    slices.collect::<Result<_, _>>().expect("slices")
+}
+
+/// A core with two slices, and where its one subscriber is, who may use both.
+fn core_of_two_slices(folder: &Path) -> (Core, std::path::PathBuf) {
+    let (network, subscribers) = (folder.join("network.toml"), folder.join("subscribers.toml"));
+    std::fs::write(&subscribers, SUBSCRIBERS).expect("written");
+    let text = "slices = [\"1\", \"2\"]\nsubscribers = \"subscribers.toml\"\n";
+    std::fs::write(&network, text).expect("written");
+    let core = Core::up(&["--config", network.to_str().expect("text")]);
+    (core, subscribers)
+}
+
+#[test]
+fn a_ue_changes_its_slices_by_mobility_registration_also_at_an_amf_that_was_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (core, subscribers) = core_of_two_slices(folder.path());
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let mut ue = Ue::new(&subscribers, 0);
+    let mut request = ue.request(MobileIdentity::Suci(ue.suci()));
+    request.requested_nssai = slices(&["01"]);
+    let nas = NasMessage::from(request.clone()).encode().expect("written");
+    gnb.initial(1, nas, None);
+    ue.authenticate(&mut gnb, request);
+    assert_eq!(ue.accepted(&mut gnb).allowed_nssai, slices(&["01"]));
+    ue.complete(&mut gnb);
+    // What it was allowed before is not what it has subscribed to.
+    let mobility = |ue: &Ue, wanted: &[&str]| {
+        let mut request = ue.request(MobileIdentity::Guti(ue.guti.expect("registered")));
+        request.kind = RegistrationKind::Mobility;
+        request.requested_nssai = slices(wanted);
+        request
+    };
+    let request = mobility(&ue, &["02"]);
+    let nas = ue.protect(request);
+    gnb.uplink(ue.pair(), nas);
+    assert_eq!(ue.accepted(&mut gnb).allowed_nssai, slices(&["02"]));
+    ue.complete(&mut gnb);
+    core.kill("amf");
+    let mended = core.core(&["mend"]);
+    assert!(mended.status.success(), "{mended:?}");
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let request = mobility(&ue, &["01", "02"]);
+    let nas = ue.protect_initial(request);
+    gnb.initial(2, nas, Some(ue.s_tmsi()));
+    assert_eq!(ue.accepted(&mut gnb).allowed_nssai, slices(&["01", "02"]));
+    ue.complete(&mut gnb);
+}
+
+#[test]
+fn a_ue_that_wants_to_send_is_told_for_which_sessions_it_cannot() {
+    let core = Core::up(&[]);
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let mut ue = Ue::new(&core.subscribers(), 0);
+    ue.register(&mut gnb, 1);
+    let session = |number| PduSessionId::new(number).expect("a session");
+    let request = PduSessionEstablishmentRequest {
+        header: SmHeader {
+            session: session(1),
+            pti: 1,
+        },
+        session_type: None,
+        ssc_mode: None,
+    };
+    let nas = ue.protect(UplinkNasTransport {
+        payload: NasMessage::from(request).encode().expect("written"),
+        session: Some(session(1)),
+        request: Some(RequestKind::Initial),
+        snssai: None,
+        dnn: None,
+    });
+    gnb.uplink(ue.pair(), nas);
+    let set_up = gnb.receive();
+    let NgapMessage::PduSessionResourceSetupRequest(set_up) = set_up else {
+        panic!("{set_up:?}");
+    };
+    ue.read(set_up.sessions[0].nas.as_ref().expect("an accept"));
+    ue.idle(&mut gnb);
+    // One that it has, and one of which nobody knows.
+    let wanted = PduSessionSet::default().with(session(1)).with(session(5));
+    let mut request = ue.service_request();
+    request.kind = ServiceKind::Data;
+    request.uplink_data = Some(wanted);
+    request.sessions = Some(wanted);
+    let nas = ue.protect_initial(request);
+    gnb.initial(2, nas, Some(ue.s_tmsi()));
+    let context = gnb.receive();
+    let NgapMessage::InitialContextSetupRequest(context) = context else {
+        panic!("{context:?}");
+    };
+    assert_eq!(context.sessions.len(), 1);
+    assert_eq!(context.sessions[0].session, session(1));
+    let accept = ue.read(&context.nas.expect("an accept"));
+    let NasMessage::ServiceAccept(accept) = accept else {
+        panic!("{accept:?}");
+    };
+    let (there, not_there) = (session(1), session(5));
+    let failed = PduSessionSet::default().with(not_there);
+    assert_eq!(accept.reactivation_failed, Some(failed));
+    let active = PduSessionSet::default().with(there);
+    assert_eq!(accept.sessions, Some(active));
+}
+
+#[test]
+fn a_ue_that_does_not_know_the_network_twice_in_a_row_is_refused() {
+    let core = Core::up(&[]);
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let ue = Ue::new(&core.subscribers(), 0);
+    let identity = MobileIdentity::Suci(ue.suci());
+    let clear = |message: NasMessage| message.encode().expect("written");
+    gnb.initial(1, clear(ue.request(identity.clone()).into()), None);
+    let said = |gnb: &mut Gnb| {
+        let (pair, nas, _) = gnb.nas();
+        (pair, NasMessage::decode(&nas).expect("in clear"))
+    };
+    let failure = AuthenticationFailure {
+        cause: MmCause::MAC_FAILURE,
+        auts: None,
+    };
+    let (pair, challenge) = said(&mut gnb);
+    assert!(
+        matches!(challenge, NasMessage::AuthenticationRequest(_)),
+        "{challenge:?}"
+    );
+    gnb.uplink(pair, clear(failure.clone().into()));
+    // It may have been somebody else's.
+    let (_, question) = said(&mut gnb);
+    assert!(
+        matches!(question, NasMessage::IdentityRequest(_)),
+        "{question:?}"
+    );
+    gnb.uplink(pair, clear(IdentityResponse { identity }.into()));
+    let (_, challenge) = said(&mut gnb);
+    assert!(
+        matches!(challenge, NasMessage::AuthenticationRequest(_)),
+        "{challenge:?}"
+    );
+    gnb.uplink(pair, clear(failure.into()));
+    let (_, reject) = said(&mut gnb);
+    assert!(
+        matches!(reject, NasMessage::AuthenticationReject(_)),
+        "{reject:?}"
+    );
+}
