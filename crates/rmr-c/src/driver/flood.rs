@@ -3,7 +3,8 @@
 //! The O-RAN SC library writes each message by itself, and while the receiver keeps up each one goes
 //! the whole way through the sender's kernel, which is all that limits the sender. When the receiver's
 //! window is shut the kernel puts messages together instead. So where segments come as fast as that, the
-//! connection gets a small receive buffer and is read a little later, for as long as the flood lasts.
+//! connection gets a small receive buffer, which it keeps, and is read a little later, for as long as the
+//! flood lasts.
 //!
 //! Over a longer way a small buffer would limit the rate, so only peers of this host get it. A sender of
 //! ours never makes so many segments: it gathers by itself.
@@ -33,7 +34,8 @@ const LEAST: f64 = 1024.0;
 const BUFFER: i32 = 64 * 1024;
 /// Between two looks at what came, which cost a system call a connection.
 const LOOK: Duration = Duration::from_millis(5);
-/// Without a look for as long there was a pause: what came before it says nothing.
+/// A connection that was not looked at for as long only begins to be counted: there was a pause, or others
+/// were looked at.
 const PAUSE: Duration = Duration::from_millis(50);
 /// With more connections than this no single one is what costs.
 const MOST_LOOKED_AT: usize = 32;
@@ -49,7 +51,7 @@ pub(super) struct Floods {
 /// What is known of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Flood {
-    before: Arrived,
+    before: Option<(Instant, Arrived)>,
     /// Whether the peer is of this host, once it was asked.
     is_near: Option<bool>,
     /// When its window was shut, and how many octets a second came then.
@@ -69,11 +71,17 @@ enum Finding {
 
 impl Flood {
     /// Looks, at this time, at what has come since the time before.
-    fn judge(&mut self, at: Instant, took: Duration, now: Arrived) -> Finding {
+    fn judge(&mut self, at: Instant, now: Arrived) -> Finding {
+        let Some((then, before)) = self.before.replace((at, now)) else {
+            return Finding::Usual;
+        };
+        let took = at.saturating_duration_since(then);
+        if took >= PAUSE {
+            return Finding::Usual;
+        }
         let seconds = took.as_secs_f64();
-        let octets = now.octets.saturating_sub(self.before.octets) as f64 / seconds;
-        let segments = f64::from(now.segments.wrapping_sub(self.before.segments)) / seconds;
-        self.before = now;
+        let octets = now.octets.saturating_sub(before.octets) as f64 / seconds;
+        let segments = f64::from(now.segments.wrapping_sub(before.segments)) / seconds;
         let single = (LEAST..=SINGLE).contains(&(octets / segments));
         let floods = segments >= SEGMENTS && single;
         match self.shut {
@@ -102,11 +110,10 @@ impl Driver {
         }
         let now = Instant::now();
         let looked = self.floods.looked;
-        let took = looked.map(|looked| now.saturating_duration_since(looked));
         let mut found = None;
-        if took.is_none_or(|took| took >= LOOK) {
+        if looked.is_none_or(|looked| now.saturating_duration_since(looked) >= LOOK) {
             self.floods.looked = Some(now);
-            let finding = self.look_for_floods(now, took.filter(|took| *took < PAUSE));
+            let finding = self.look_for_floods(now);
             self.floods.gathers = finding != Finding::Usual;
             found = Some(finding);
         }
@@ -117,8 +124,8 @@ impl Driver {
         }
     }
 
-    /// Looks at what came to each connection in that time. Without a time it only begins to count.
-    fn look_for_floods(&mut self, at: Instant, took: Option<Duration>) -> Finding {
+    /// Looks at what came to each connection since the last look.
+    fn look_for_floods(&mut self, at: Instant) -> Finding {
         let mut found = Finding::Usual;
         let candidates = self.connections.iter_mut().flatten();
         let candidates = candidates.filter(|it| it.accepted && !it.socket.is_memory());
@@ -126,11 +133,7 @@ impl Driver {
             let Some(now) = arrived(connection.socket.as_fd()) else {
                 continue;
             };
-            let Some(took) = took else {
-                connection.flood.before = now;
-                continue;
-            };
-            let finding = connection.flood.judge(at, took, now);
+            let finding = connection.flood.judge(at, now);
             if finding == Finding::Usual || !connection.is_near() {
                 continue;
             }
@@ -164,11 +167,13 @@ mod tests {
         let mut flood = Flood::default();
         let mut now = Arrived::default();
         let mut at = Instant::now();
+        // It begins to be counted.
+        assert_eq!(flood.judge(at, now), Finding::Usual);
         let one = |(segments, octets): &(u32, u64)| {
             at += TIME;
             now.segments = now.segments.wrapping_add(*segments);
             now.octets += u64::from(*segments) * octets;
-            flood.judge(at, TIME, now)
+            flood.judge(at, now)
         };
         times.iter().map(one).collect()
     }
@@ -194,6 +199,19 @@ mod tests {
     fn who_gathers_makes_no_flood_however_much_it_is() {
         let times = [(2000, 32_741), (1000, 13_340), (1200, 1334)];
         assert_eq!(found(&times), [Finding::Usual; 3]);
+    }
+
+    #[test]
+    fn what_came_while_nobody_looked_is_no_flood() {
+        let (mut flood, began) = (Flood::default(), Instant::now());
+        let much = |times: u32| Arrived {
+            segments: 3000 * times,
+            octets: 4_000_000 * u64::from(times),
+        };
+        assert_eq!(flood.judge(began, much(10)), Finding::Usual);
+        assert_eq!(flood.judge(began + PAUSE, much(100)), Finding::Usual);
+        let at = began + PAUSE + TIME;
+        assert_eq!(flood.judge(at, much(101)), Finding::Floods);
     }
 
     #[test]
