@@ -4,6 +4,7 @@
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
 #![allow(unsafe_code, reason = "this crate exists to hold it")]
 
+mod association_change;
 mod berths;
 mod calls;
 mod epoll;

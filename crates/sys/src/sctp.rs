@@ -9,6 +9,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::association_change::AssociationChange;
 use crate::options::with_raw_address;
 use crate::socket::check;
 use crate::usrsctp::{SctpReadiness, SctpReceived};
@@ -33,10 +34,12 @@ const LOOKS: u32 = 16;
 
 /// `struct sctp_event_subscribe` as far as needed: no data events, changes of the association.
 const EVENTS: [u8; 2] = [0, 1];
-const SCTP_ASSOC_CHANGE: u16 = 0x8001;
-const SCTP_COMM_LOST: u16 = 1;
-const SCTP_SHUTDOWN_COMP: u16 = 3;
-const SCTP_CANT_STR_ASSOC: u16 = 4;
+const CHANGE: AssociationChange = AssociationChange {
+    kind: 0x8001,
+    lost: 1,
+    cannot_start: 4,
+    shut_down: 3,
+};
 const SPP_HB_ENABLE: u32 = 1;
 /// Octets of `struct sctp_paddrparams`, which is packed.
 const PATH_SETTINGS: usize = 156;
@@ -383,7 +386,7 @@ impl KernelSocket {
         };
         let octets = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
         if header.msg_flags & libc::MSG_NOTIFICATION != 0 {
-            return Ok(notification(&buffer[..octets]));
+            return Ok(CHANGE.read(&buffer[..octets]));
         }
         if octets == 0 {
             return Ok(SctpReceived::ShutDown);
@@ -428,21 +431,6 @@ fn received_info(header: &libc::msghdr) -> (u16, u32) {
         at = unsafe { libc::CMSG_NXTHDR(header, at) };
     }
     (0, 0)
-}
-
-/// SCTP_ASSOC_CHANGE: kind (16 bits), flags (16), length (32), state (16), in the host's order.
-fn notification(octets: &[u8]) -> SctpReceived {
-    let word = |at: usize| {
-        octets
-            .get(at..at + 2)
-            .and_then(|two| two.try_into().ok())
-            .map(u16::from_ne_bytes)
-    };
-    match (word(0), word(8)) {
-        (Some(SCTP_ASSOC_CHANGE), Some(SCTP_COMM_LOST | SCTP_CANT_STR_ASSOC)) => SctpReceived::Lost,
-        (Some(SCTP_ASSOC_CHANGE), Some(SCTP_SHUTDOWN_COMP)) => SctpReceived::ShutDown,
-        _ => SctpReceived::Nothing,
-    }
 }
 
 /// `struct sctp_paddrparams` for every path: it is packed, so it is written octet by octet.

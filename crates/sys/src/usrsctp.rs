@@ -12,6 +12,7 @@ use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::WakeFd;
+use crate::association_change::AssociationChange;
 
 /// What Debian and others call the library's second version.
 const LIBRARY: &CStr = c"libusrsctp.so.2";
@@ -39,10 +40,12 @@ const SCTP_NODELAY: c_int = 0x04;
 const SCTP_EVENT: c_int = 0x1e;
 const SCTP_RECVRCVINFO: c_int = 0x1f;
 const SCTP_REMOTE_UDP_ENCAPS_PORT: c_int = 0x24;
-const SCTP_ASSOC_CHANGE: u16 = 1;
-const SCTP_COMM_LOST: u16 = 2;
-const SCTP_SHUTDOWN_COMP: u16 = 4;
-const SCTP_CANT_STR_ASSOC: u16 = 5;
+const CHANGE: AssociationChange = AssociationChange {
+    kind: 1,
+    lost: 2,
+    cannot_start: 5,
+    shut_down: 4,
+};
 const SCTP_SENDV_SNDINFO: c_uint = 1;
 const SCTP_RECVV_RCVINFO: c_uint = 1;
 const MSG_NOTIFICATION: c_int = 0x2000;
@@ -346,7 +349,7 @@ impl SctpSocket {
         self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &BUFFER)?;
         let event = Event {
             association: 0,
-            kind: SCTP_ASSOC_CHANGE,
+            kind: CHANGE.kind,
             on: 1,
         };
         self.set(IPPROTO_SCTP, SCTP_EVENT, &event)
@@ -522,7 +525,7 @@ impl SctpSocket {
         };
         let octets = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
         if flags & MSG_NOTIFICATION != 0 {
-            return Ok(notification(&buffer[..octets]));
+            return Ok(CHANGE.read(&buffer[..octets]));
         }
         if octets == 0 {
             return Ok(SctpReceived::ShutDown);
@@ -563,21 +566,6 @@ unsafe extern "C" fn ring(_socket: *mut Raw, token: *mut c_void, _flags: c_int) 
         if first {
             library.bell.wake();
         }
-    }
-}
-
-/// SCTP_ASSOC_CHANGE: kind (16 bits), flags (16), length (32), state (16), in the host's order.
-fn notification(octets: &[u8]) -> SctpReceived {
-    let word = |at: usize| {
-        octets
-            .get(at..at + 2)
-            .and_then(|two| two.try_into().ok())
-            .map(u16::from_ne_bytes)
-    };
-    match (word(0), word(8)) {
-        (Some(SCTP_ASSOC_CHANGE), Some(SCTP_COMM_LOST | SCTP_CANT_STR_ASSOC)) => SctpReceived::Lost,
-        (Some(SCTP_ASSOC_CHANGE), Some(SCTP_SHUTDOWN_COMP)) => SctpReceived::ShutDown,
-        _ => SctpReceived::Nothing,
     }
 }
 
