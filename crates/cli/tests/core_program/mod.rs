@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -41,27 +41,34 @@ impl Core {
         self.folder.path().join("state")
     }
 
+    /// A file beside the core's folder, which goes with it.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     pub(crate) fn subscribers(&self) -> PathBuf {
         self.state().join("subscribers.toml")
     }
 
     pub(crate) fn core(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_corewire"))
-            .arg("core")
-            .args(arguments)
-            .arg("--state")
-            .arg(self.state())
-            .stdin(Stdio::null())
-            .output()
-            .expect("the program starts")
+        corewire(["core"].iter().chain(arguments).copied(), &self.state())
     }
 
     /// UEs begin to come.
     pub(crate) fn start_attach(&self, options: &[&str]) -> Attach {
+        self.start_attach_of(&self.subscribers(), options)
+    }
+
+    /// Those of another file.
+    pub(crate) fn attach_of(&self, subscribers: &Path, options: &[&str]) -> Value {
+        self.start_attach_of(subscribers, options).result()
+    }
+
+    fn start_attach_of(&self, subscribers: &Path, options: &[&str]) -> Attach {
         let child = Command::new(env!("CARGO_BIN_EXE_corewire"))
             .args(["ran", "attach", "--json", "--n2", "tcp", "--amf", &self.n2])
             .arg("--subscribers")
-            .arg(self.subscribers())
+            .arg(subscribers)
             .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -162,19 +169,24 @@ impl Drop for Core {
 }
 
 impl Attach {
+    /// What the program says at its end, without times.
+    pub(crate) fn result(self) -> Value {
+        let mut result = self.whole_result();
+        // Times of each UE are not what most tests look at.
+        if let Some(members) = result.as_object_mut() {
+            members.retain(|name, _| !name.ends_with("_us"));
+        }
+        result
+    }
+
     /// What the program says at its end.
-    pub(crate) fn result(mut self) -> Value {
+    pub(crate) fn whole_result(mut self) -> Value {
         let child = self.0.take().expect("it was started");
         let output = child.wait_with_output().expect("it ends");
         let text = String::from_utf8_lossy(&output.stdout);
         let last = text.lines().rfind(|line| line.contains("\"result\""));
         let last = last.unwrap_or_else(|| panic!("no result: {text}"));
-        let mut result: Value = serde_json::from_str(last).expect("JSON");
-        // Times of each UE are not what these tests look at.
-        if let Some(members) = result.as_object_mut() {
-            members.retain(|name, _| !name.ends_with("_us"));
-        }
-        result
+        serde_json::from_str(last).expect("JSON")
     }
 }
 
@@ -187,6 +199,18 @@ impl Drop for Attach {
     }
 }
 
-fn words(output: &Output) -> String {
+/// The program, told something about the core in this folder.
+pub(crate) fn corewire<'a>(arguments: impl IntoIterator<Item = &'a str>, state: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_corewire"))
+        .args(arguments)
+        .arg("--state")
+        .arg(state)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+/// What a program has complained of.
+pub(crate) fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
