@@ -3,9 +3,10 @@
 use super::gnb::{self, Gnbs};
 use super::gutis::Gutis;
 use super::network::Network;
+use super::silence::{self, Patience, Silence};
 use super::ues::Ues;
 use super::{Amf, Numbers, namf};
-use crate::nas::{Ciphering, Integrity, Snssai, Tac};
+use crate::nas::{Ciphering, Integrity, Snssai, Tac, can_be_said};
 use crate::runtime::{NfOptions, Profile, serve};
 use anyhow::Context as _;
 use clap::Args;
@@ -13,6 +14,7 @@ use corewire_guti::{Allocator, Guami, Plmn};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An AMF: UEs by N1, gNBs by N2
 #[derive(Debug, Args)]
@@ -43,6 +45,14 @@ pub struct AmfArgs {
     /// NAS integrity, in the order of preference: nia1, nia2
     #[arg(long, value_delimiter = ',', default_value = "nia2,nia1", value_name = "NAMES", value_parser = integrity)]
     integrity: Vec<Integrity>,
+    /// T3512, the seconds after which an idle UE registers periodically: a number that GPRS timer 3 can
+    /// say (TS 24.008, 10.5.7.4a), which the standard's default of 54 minutes is not
+    #[arg(long, default_value_t = 3600, value_name = "SECONDS", value_parser = t3512)]
+    t3512: u64,
+    /// Seconds that an idle UE may be silent beyond T3512 until it is called no more, and then until it is
+    /// deregistered (TS 24.501, 5.3.7)
+    #[arg(long, default_value_t = 240, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    grace: u64,
     /// Where GUTIs come from: a GUTI service (`corewire nf guti`) [default: an allocator of this
     /// process]
     #[arg(long, value_name = "HOST:PORT")]
@@ -83,6 +93,10 @@ impl AmfArgs {
                 },
                 gutis,
                 ues: Ues::default(),
+                silence: Silence::new(Patience {
+                    t3512: Duration::from_secs(self.t3512),
+                    grace: Duration::from_secs(self.grace),
+                }),
                 gnbs: Gnbs::default(),
                 numbers: Numbers {
                     registered: runtime.gauge("registered"),
@@ -90,6 +104,7 @@ impl AmfArgs {
                     gnbs: runtime.gauge("gnbs"),
                 },
             });
+            silence::watch(&amf);
             gnb::listen(&amf, &self.n2, &self.n2_listen)?;
             Ok(namf::router(amf))
         })
@@ -118,6 +133,15 @@ fn plmn(text: &str) -> Result<Plmn, String> {
 fn tac(text: &str) -> Result<Tac, String> {
     let number = text.parse().ok().and_then(Tac::new);
     number.ok_or_else(|| "a tracking area code is a number of 24 bits".to_owned())
+}
+
+fn t3512(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+    let seconds = seconds.ok_or("a number of seconds")?;
+    match can_be_said(Duration::from_secs(seconds)) {
+        true => Ok(seconds),
+        false => Err("up to 31 times 2 s, 30 s, 1 min, 10 min, 1 h, 10 h or 320 h".to_owned()),
+    }
 }
 
 fn slice(text: &str) -> Result<Snssai, String> {

@@ -54,6 +54,12 @@ pub(super) async fn implicit(ue: &mut Ue) {
     }
 }
 
+/// The UE was not heard of for too long (TS 24.501, 5.3.7): it is gone, and there is nobody to tell it.
+pub(super) async fn of_silent(ue: &mut Ue) {
+    ue.pending.clear();
+    end(ue).await;
+}
+
 /// The UE has become another subscriber's: nothing of the former's is the new one's.
 pub(super) async fn of_former_subscriber(ue: &mut Ue) {
     end(ue).await;

@@ -28,6 +28,7 @@ mod registration;
 mod security_mode;
 mod service_request;
 mod session_transport;
+mod silence;
 mod store;
 mod ue;
 mod ues;
@@ -38,6 +39,7 @@ use crate::runtime::{Gauge, Runtime};
 use gnb::Gnbs;
 use gutis::Gutis;
 use network::Network;
+use silence::Silence;
 use ues::Ues;
 
 /// What all of an AMF's tasks share.
@@ -46,6 +48,7 @@ struct Amf {
     network: Network,
     gutis: Gutis,
     ues: Ues,
+    silence: Silence,
     gnbs: Gnbs,
     numbers: Numbers,
 }

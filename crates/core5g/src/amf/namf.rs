@@ -8,6 +8,7 @@ use crate::sbi::model::udm::DeregistrationData;
 use crate::sbi::{Exchange, Problem, Reply, Router};
 use crate::smf::{N1N2MessageTransferReqData, N1N2MessageTransferRspData};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The resources of an AMF.
 pub(super) fn router(amf: Arc<Amf>) -> Router<Amf> {
@@ -50,6 +51,10 @@ async fn transfer(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
         return Err(Problem::mandatory_missing("/n1MessageContainer"));
     }
     let slot = ue_of(&amf, exchange.param("ueContextId")).await?;
+    if !amf.silence.is_reachable(Instant::now(), &slot) {
+        // It is not called any more (TS 24.501, 5.3.7).
+        return Err(Problem::new(504, "UE_NOT_REACHABLE"));
+    }
     let (status, cause) = match slot.is_connected() {
         true => (200, "N1_N2_TRANSFER_INITIATED"),
         false => (202, "ATTEMPTING_TO_REACH_UE"),

@@ -10,9 +10,6 @@ pub(super) const NAS_TIMER: Duration = Duration::from_secs(6);
 pub(super) const NAS_ATTEMPTS: u32 = 5;
 /// How long a gNB may take to answer.
 pub(super) const NGAP_TIMER: Duration = Duration::from_secs(10);
-/// T3512: when UEs register periodically. The standard's default is 54 minutes, which its own coding
-/// (GPRS timer 3, TS 24.008, 10.5.7.4a) cannot say.
-pub(super) const T3512: Duration = Duration::from_secs(60 * 60);
 
 /// The network that this AMF serves.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@
 //!   ── complete ──────────────▶│   both answers are awaited
 //! ```
 
-use super::network::{NAS_ATTEMPTS, NAS_TIMER, T3512};
+use super::network::{NAS_ATTEMPTS, NAS_TIMER};
 use super::peers::nudm;
 use super::ue::{Ended, Event, Ue};
 use super::{
@@ -219,7 +219,7 @@ async fn accept(ue: &mut Ue, request: &RegistrationRequest) -> Result<Reached, E
         allowed_nssai: ue.allowed.clone(),
         sessions: request.sessions.map(|_| ue.session_set()),
         reactivation_failed: wanted.map(|_| planes.failed),
-        t3512: Some(T3512),
+        t3512: Some(ue.amf.silence.t3512()),
     });
     let Some(octets) = ue.protect(&accept) else {
         return Err(Ended::Refused);

@@ -3,6 +3,7 @@
 use super::gnb::{self, Asked, ConnectionId, Link};
 use super::network::{NAS_ATTEMPTS, NAS_TIMER};
 use super::session_transport::{Session, Transfer};
+use super::silence::Silence;
 use super::ues::Slot;
 use super::{Amf, an_release, deregistration, initial, session_transport, store};
 use crate::aka::Supi;
@@ -49,6 +50,8 @@ pub(super) enum Event {
     Deregister(Notice),
     /// It has registered anew under another slot: this one is the past.
     Superseded,
+    /// It is idle since then, and should have been heard of.
+    Silent(Instant),
 }
 
 /// What the UDM says of a registration that has ended.
@@ -225,6 +228,11 @@ async fn handle(ue: &mut Ue, event: Event) {
             Why::ToRegisterAgain => deregistration::by_network(ue, true).await,
         },
         Event::Superseded => deregistration::implicit(ue).await,
+        Event::Silent(since) => {
+            if ue.registered && ue.link.is_none() && Silence::is_since(&ue.slot, since) {
+                deregistration::of_silent(ue).await;
+            }
+        }
     }
 }
 
@@ -469,6 +477,7 @@ impl Ue {
     /// Takes the UE out of the tables: nothing finds it any more.
     fn forget(&mut self) {
         self.forget_names();
+        self.amf.silence.forget(&self.slot);
         let told = self.amf.ues.forget(&self.slot);
         for event in std::mem::take(&mut self.deferred).into_iter().chain(told) {
             match event {
@@ -500,6 +509,15 @@ impl Ue {
                 true => self.amf.numbers.registered.up(),
                 false => self.amf.numbers.registered.down(),
             }
+            self.note_silence();
+        }
+    }
+
+    /// Who is registered and has no connection is to be heard of.
+    fn note_silence(&self) {
+        match self.registered && self.link.is_none() {
+            true => self.amf.silence.begins(Instant::now(), &self.slot),
+            false => Silence::ends(&self.slot),
         }
     }
 
@@ -515,6 +533,7 @@ impl Ue {
         self.link = link;
         self.secured = false;
         self.context_at_gnb = false;
+        self.note_silence();
     }
 
     /// A verified message came by the connection that it has.

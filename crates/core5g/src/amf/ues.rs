@@ -5,6 +5,7 @@
 //!                        └──── no ──▶ mailbox ─▶ the task that runs takes it
 //! ```
 
+use super::silence::Idle;
 use super::ue::{Event, Ue};
 use crate::nas::STmsi;
 use crate::ngap::AmfUeNgapId;
@@ -30,6 +31,7 @@ pub(super) struct Slot {
     pub(super) loop_index: usize,
     connected: AtomicBool,
     inner: Mutex<Inner>,
+    idle: Mutex<Idle>,
 }
 
 struct Inner {
@@ -71,6 +73,7 @@ impl Slot {
                 mailbox: VecDeque::new(),
                 waker: None,
             }),
+            idle: Mutex::default(),
         }
     }
 
@@ -149,6 +152,11 @@ impl Slot {
     /// Says whether the UE has a connection; gives what was.
     pub(super) fn set_connected(&self, connected: bool) -> bool {
         self.connected.swap(connected, Ordering::AcqRel)
+    }
+
+    /// Since when it is silent.
+    pub(super) fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -24,6 +24,7 @@ mod session;
 pub use area::{ParseSnssaiError, Snssai, Tac, Tai};
 pub use capability::{Ciphering, Integrity, Ksi, NasAlgorithms, UeSecurityCapability};
 pub use cause::{MmCause, SmCause};
+pub(crate) use codec::can_be_said;
 pub use error::{NasError, NasErrorKind};
 pub use identity::{IdentityKind, MobileIdentity, STmsi};
 pub use message::NasMessage;

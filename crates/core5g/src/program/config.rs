@@ -9,6 +9,8 @@
 //! tac = 1
 //! amf_id = "020040"             # region, set, pointer: TS 23.003, 2.10.1
 //! slices = ["1", "1-010203"]    # SST, or SST-SD
+//! t3512 = 3600                  # seconds after which an idle UE registers periodically
+//! grace = 240                   # so many more, twice: not called any more, deregistered
 //! pdu_sessions = 1              # replicas of SMF-PDU-Session
 //! subscribers = "subscribers.toml"
 //! oauth2 = true                 # NFs ask each other for access tokens of the NRF
@@ -35,6 +37,8 @@ pub(super) struct Config {
     pub(super) tac: u32,
     pub(super) amf_id: String,
     pub(super) slices: Vec<String>,
+    pub(super) t3512: u64,
+    pub(super) grace: u64,
     pub(super) pdu_sessions: usize,
     pub(super) subscribers: Option<PathBuf>,
     pub(super) oauth2: bool,
@@ -52,6 +56,8 @@ impl Default for Config {
             tac: 1,
             amf_id: "020040".into(),
             slices: vec!["1".into()],
+            t3512: 3600,
+            grace: 240,
             pdu_sessions: 1,
             subscribers: None,
             oauth2: true,

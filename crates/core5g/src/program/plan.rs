@@ -71,6 +71,7 @@ impl Plan<'_> {
         }
         programs.push(nf("smf-gateway", &["smf", "gateway"], &[]));
         let tac = config.tac.to_string();
+        let (t3512, grace) = (config.t3512.to_string(), config.grace.to_string());
         let mut more = vec![
             "--n2",
             &config.n2,
@@ -82,6 +83,10 @@ impl Plan<'_> {
             &tac,
             "--amf-id",
             &config.amf_id,
+            "--t3512",
+            &t3512,
+            "--grace",
+            &grace,
         ];
         for slice in &config.slices {
             more.extend(["--slice", slice]);

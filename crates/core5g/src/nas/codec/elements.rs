@@ -6,7 +6,7 @@ use corewire_guti::{Guti, Plmn};
 use oxirush_nas::nas_5gs::{
     NasDnn, NasFGsMobileIdentity, NasFGsTrackingAreaIdentity, NasFGsTrackingAreaIdentityList,
     NasKeySetIdentifier, NasNssai, NasPduSessionReactivationResult, NasPduSessionStatus, NasSNssai,
-    NasUplinkDataStatus,
+    NasT3512Value, NasUplinkDataStatus,
 };
 
 use super::unencodable;
@@ -263,6 +263,11 @@ pub(super) fn to_dnn(text: &str) -> Result<NasDnn, NasError> {
         return Err(unencodable("a DNN has at most 100 octets"));
     }
     Ok(NasDnn::new(octets))
+}
+
+/// Whether GPRS timer 3 can say this time (TS 24.008, 10.5.7.4a).
+pub(crate) fn can_be_said(period: Duration) -> bool {
+    NasT3512Value::from_seconds(period.as_secs()).is_ok()
 }
 
 pub(super) fn seconds(seconds: Option<u64>) -> Option<Duration> {

@@ -4,6 +4,8 @@ mod elements;
 mod mobility;
 mod session;
 
+pub(crate) use elements::can_be_said;
+
 use oxirush_nas::nas_5gs::{Nas5gsMessage, NasQosRules};
 
 use super::{NasError, NasErrorKind, NasMessage};
