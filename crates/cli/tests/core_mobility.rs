@@ -13,6 +13,7 @@ use corewire_core5g::nas::*;
 use corewire_core5g::ngap::*;
 use radio::{Gnb, Ue};
 use std::path::Path;
+use std::time::Duration;
 
 const SUBSCRIBERS: &str = r#"
 [[subscriber]]
@@ -73,13 +74,12 @@ fn a_ue_changes_its_slices_by_mobility_registration_also_at_an_amf_that_was_kill
     ue.complete(&mut gnb);
 }
 
-#[test]
-fn a_ue_that_wants_to_send_is_told_for_which_sessions_it_cannot() {
-    let core = Core::up(&[]);
-    let mut gnb = Gnb::connect(&core.n2, 1);
-    let mut ue = Ue::new(&core.subscribers(), 0);
-    ue.register(&mut gnb, 1);
-    let session = |number| PduSessionId::new(number).expect("a session");
+fn session(number: u8) -> PduSessionId {
+    PduSessionId::new(number).expect("a session")
+}
+
+/// A session is asked for, and its gNB; which does not answer.
+fn begin_session(ue: &mut Ue, gnb: &mut Gnb) {
     let request = PduSessionEstablishmentRequest {
         header: SmHeader {
             session: session(1),
@@ -101,6 +101,15 @@ fn a_ue_that_wants_to_send_is_told_for_which_sessions_it_cannot() {
         panic!("{set_up:?}");
     };
     ue.read(set_up.sessions[0].nas.as_ref().expect("an accept"));
+}
+
+#[test]
+fn a_ue_that_wants_to_send_is_told_for_which_sessions_it_cannot() {
+    let core = Core::up(&[]);
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let mut ue = Ue::new(&core.subscribers(), 0);
+    ue.register(&mut gnb, 1);
+    begin_session(&mut ue, &mut gnb);
     ue.idle(&mut gnb);
     // One that it has, and one of which nobody knows.
     let wanted = PduSessionSet::default().with(session(1)).with(session(5));
@@ -167,4 +176,73 @@ fn a_ue_that_does_not_know_the_network_twice_in_a_row_is_refused() {
         matches!(reject, NasMessage::AuthenticationReject(_)),
         "{reject:?}"
     );
+}
+
+#[test]
+fn a_ue_that_is_not_heard_of_any_more_is_deregistered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = folder.path().join("network.toml");
+    std::fs::write(&network, "t3512 = 2\ngrace = 1\n").expect("written");
+    let core = Core::up(&["--config", network.to_str().expect("text")]);
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let (mut silent, mut heard) = (
+        Ue::new(&core.subscribers(), 0),
+        Ue::new(&core.subscribers(), 1),
+    );
+    silent.register(&mut gnb, 1);
+    heard.register(&mut gnb, 2);
+    // One that has a connection may be silent.
+    silent.idle(&mut gnb);
+    let patience = Duration::from_secs(30);
+    core.until(patience, "its deregistration", || {
+        core.number("amf", "registered") == 1
+    });
+    let nas = silent.protect_initial(silent.service_request());
+    gnb.initial(3, nas, Some(silent.s_tmsi()));
+    let (_, nas, _) = gnb.nas();
+    let reject = NasMessage::decode(&nas).expect("in clear");
+    assert!(matches!(reject, NasMessage::ServiceReject(_)), "{reject:?}");
+    assert_eq!(core.number("amf", "registered"), 1);
+}
+
+#[test]
+fn a_session_that_is_begun_anew_ends_where_it_was_begun_before() {
+    const UES: u32 = 4;
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = folder.path().join("network.toml");
+    std::fs::write(&network, "pdu_sessions = 2\n").expect("written");
+    let core = Core::up(&["--config", network.to_str().expect("text")]);
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let subscribers = core.subscribers();
+    let mut ues: Vec<Ue> = (0..u64::from(UES))
+        .map(|at| Ue::new(&subscribers, at))
+        .collect();
+    for (ran, ue) in (1..).zip(&mut ues) {
+        ue.register(&mut gnb, ran);
+        begin_session(ue, &mut gnb);
+    }
+    let sessions = || {
+        let replicas = ["smf-pdu-session-0", "smf-pdu-session-1"];
+        replicas.map(|name| core.number(name, "sessions"))
+    };
+    assert!(
+        sessions().into_iter().all(|held| held > 0),
+        "{:?}",
+        sessions()
+    );
+    // It has not stored them: no gNB has answered yet.
+    core.kill("amf");
+    let mended = core.core(&["mend"]);
+    assert!(mended.status.success(), "{mended:?}");
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    // In another order, so that most of them meet the other replica.
+    for (ran, ue) in (1..).zip(ues.iter_mut().rev()) {
+        ue.come_back(&mut gnb, ran);
+        begin_session(ue, &mut gnb);
+    }
+    let patience = Duration::from_secs(20);
+    core.until(patience, "the end of the former sessions", || {
+        sessions().into_iter().sum::<u64>() == u64::from(UES)
+            && core.number("upf", "sessions") == u64::from(UES)
+    });
 }

@@ -15,8 +15,9 @@ pub(crate) use signer::Signer;
 
 /// The paths of services whose first segment is not their name: callbacks belong to the service of
 /// who asked for them, source 3's operations to the service that does the same.
-const OTHER_NAMES: [(&str, &str); 4] = [
+const OTHER_NAMES: [(&str, &str); 5] = [
     ("namf-callback/", "namf-comm"),
+    ("nsmf-callback/", "corewire-pdu-session"),
     ("source3/v1/nudm-ueauthentication/", "nudm-ueau"),
     ("source3/v1/nudm-uecm/", "nudm-uecm"),
     ("source3/v1/nausf-ueauthentication/", "nausf-auth"),

@@ -26,7 +26,15 @@ use crate::runtime::Runtime;
 use crate::sbi::model::udm::DeregistrationData;
 use crate::sbi::{Problem, Router};
 use std::sync::Arc;
+use std::time::Duration;
 use store::Store;
+
+/// Waits between tries to tell somebody who is not there that it no longer serves a UE.
+const AGAIN: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(10),
+];
 
 /// The UDM.
 pub(crate) struct Udm {
@@ -95,7 +103,7 @@ impl Udm {
         }
     }
 
-    /// Tells an AMF that it no longer serves a UE; nobody waits for it.
+    /// Tells an AMF or an SMF that it no longer serves a UE or a session; nobody waits for it.
     fn notify_deregistration(&self, uri: String, data: DeregistrationData) {
         let Some(runtime) = &self.runtime else {
             return;
@@ -110,7 +118,16 @@ impl Udm {
                 crate::sbi::header::CALLBACK,
                 "Nudm_UECM_DeregistrationNotification",
             );
-            if let Err(failure) = task.sbi(0).at(&uri, request).await {
+            let mut told = task.sbi(0).at(&uri, request.clone()).await;
+            for wait in AGAIN {
+                // It may be about to start again; who answers has been told.
+                if !matches!(&told, Err(failure) if failure.is_not_sent()) {
+                    break;
+                }
+                task.sleep(wait).await;
+                told = task.sbi(0).at(&uri, request.clone()).await;
+            }
+            if let Err(failure) = told {
                 eprintln!("udm: a deregistration could not be told to {uri}: {failure}");
             }
         });

@@ -58,6 +58,7 @@ impl Udm {
             let data = DeregistrationData {
                 dereg_reason: reason.to_owned(),
                 access_type: Some("3GPP_ACCESS".to_owned()),
+                pdu_session_id: None,
             };
             self.notify_deregistration(before.dereg_callback_uri, data);
         }
@@ -109,6 +110,7 @@ impl Udm {
         Ok(Reply::ok(&all))
     }
 
+    /// Takes a session over; the SMF that had it is told (TS 29.503, 5.3.2.2.3 and 5.3.2.3.2).
     async fn register_smf(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let supi = self.known(exchange.param("ueId"))?;
         let number = session(&exchange)?;
@@ -121,7 +123,19 @@ impl Udm {
         let before = self
             .store
             .change(&supi, |state| state.sessions.insert(number, now));
-        if before.is_some() {
+        if let Some(before) = before {
+            let uri = before.dereg_callback_uri;
+            // The UE has begun its session anew, and who has the former does not know.
+            if let Some(uri) =
+                uri.filter(|uri| Some(uri) != registration.dereg_callback_uri.as_ref())
+            {
+                let data = DeregistrationData {
+                    dereg_reason: "DUPLICATE_PDU_SESSION".to_owned(),
+                    access_type: None,
+                    pdu_session_id: Some(number),
+                };
+                self.notify_deregistration(uri, data);
+            }
             return Ok(Reply::ok(&registration));
         }
         let location = format!("{}{}", self.api_root, exchange.path());

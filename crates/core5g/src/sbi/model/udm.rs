@@ -75,7 +75,7 @@ pub(crate) struct Amf3GppAccessRegistration {
     pub(crate) registration_time: Option<String>,
 }
 
-/// What an AMF is told when another takes its UE over.
+/// What an AMF is told when another takes its UE over, an SMF when another takes its session over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeregistrationData {
@@ -83,6 +83,9 @@ pub(crate) struct DeregistrationData {
     pub(crate) dereg_reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) access_type: Option<String>,
+    /// Of which session, where an SMF is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pdu_session_id: Option<u8>,
 }
 
 /// Which SMF serves a session.
@@ -97,6 +100,8 @@ pub(crate) struct SmfRegistration {
     pub(crate) dnn: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) registration_time: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dereg_callback_uri: Option<String>,
 }
 
 /// All sessions of a UE.

@@ -19,7 +19,7 @@ use super::n1n2::{self, N2Info};
 use super::service::{PduSessions, unavailable};
 use super::{activation, subscription};
 use crate::nas::SmCause;
-use crate::runtime::{Flow, Sbi, SbiFailure, SbiRequest};
+use crate::runtime::{Flow, Runtime, Sbi, SbiFailure, SbiRequest};
 use crate::sbi::{Exchange, Multipart, Problem, Reply};
 use crate::source3;
 use crate::upf::UserPlane as _;
@@ -124,7 +124,7 @@ impl PduSessions {
         sbi: &Sbi,
     ) {
         match self.set_up(reference, &mut context, &asked, sbi).await {
-            Ok(()) => register(sbi, self.runtime.instance(), &context).await,
+            Ok(()) => register(sbi, &self.runtime, &context).await,
             Err(_) if self.contexts.has_ended(reference) => {
                 // The UE asked for its session once more, or let go of it: nothing is to be said to
                 // it, and what was made meanwhile is undone.
@@ -189,7 +189,8 @@ fn refused(
 }
 
 /// Tells the UDM which SMF holds the session (TS 29.503, 5.3.2.2.3). The session stands without it.
-async fn register(sbi: &Sbi, instance: &str, context: &SmContext) {
+async fn register(sbi: &Sbi, runtime: &Runtime, context: &SmContext) {
+    let instance = runtime.instance();
     if sbi.flow() == Flow::Source3 {
         let serves = || {
             json!({"session": {
@@ -205,6 +206,9 @@ async fn register(sbi: &Sbi, instance: &str, context: &SmContext) {
         "singleNssai": context.slice,
         "dnn": context.dnn,
         "plmnId": {"mcc": mcc, "mnc": mnc},
+        "deregCallbackUri": format!(
+            "{}/nsmf-callback/v1/{}/dereg-notify", runtime.api_root(), context.reference
+        ),
     });
     let registered = match SbiRequest::put(registration_path(context)).json(&registration) {
         Ok(request) => sbi.call("nudm-uecm", request).await.map(drop),

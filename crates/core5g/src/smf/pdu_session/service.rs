@@ -65,6 +65,10 @@ impl PduSessionArgs {
                 .post(
                     "/nsmf-pdusession/v1/sm-contexts/{smContextRef}/release",
                     PduSessions::release,
+                )
+                .post(
+                    "/nsmf-callback/v1/{smContextRef}/dereg-notify",
+                    PduSessions::deregistered,
                 ))
         })
     }
@@ -185,8 +189,20 @@ impl PduSessions {
         context: &SmContext,
         sbi: &Sbi,
     ) {
+        if self.let_go(reference, context, sbi).await {
+            super::establishment::deregister(sbi, context).await;
+        }
+    }
+
+    /// The same without a word to the UDM. Says whether it had not been done before.
+    async fn let_go(
+        self: &Arc<Self>,
+        reference: SmContextRef,
+        context: &SmContext,
+        sbi: &Sbi,
+    ) -> bool {
         if !self.contexts.end(reference) {
-            return;
+            return false;
         }
         self.count();
         if let Err(failure) = sbi.release(&context.session_key()).await {
@@ -206,10 +222,10 @@ impl PduSessions {
             });
         }
         let was_ours = self.pools().give_back(reference);
-        super::establishment::deregister(sbi, context).await;
         if !was_ours && reference.maker() != self.maker {
             self.tell_maker(reference, sbi);
         }
+        true
     }
 
     /// The address is one of the replica's that made the session: it learns, when it is there, that
@@ -268,6 +284,15 @@ impl PduSessions {
         let sbi = self.runtime.sbi(self.turn());
         let (reference, context) = self.context_of(&exchange, &sbi).await?;
         self.forget(reference, &context, &sbi).await;
+        Ok(Reply::no_content())
+    }
+
+    /// The UDM has another registration of the session (TS 29.503, 5.3.2.3.2): the UE has begun it anew,
+    /// and its AMF did not know of this one. It ends without a word to them or to the UDM.
+    async fn deregistered(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let sbi = self.runtime.sbi(self.turn());
+        let (reference, context) = self.context_of(&exchange, &sbi).await?;
+        self.let_go(reference, &context, &sbi).await;
         Ok(Reply::no_content())
     }
 }
