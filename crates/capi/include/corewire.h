@@ -174,8 +174,9 @@ typedef struct corewire_channel_options {
     // How long a blocking caller asks the socket again and again before it sleeps, microseconds.
     // Burns the CPU meanwhile. 0: never.
     uint64_t busy_poll_us;
-    // How long a blocking caller that waits alone asks the socket again before it sleeps, as long
-    // as answers come within it; it stops by itself when they do not. Microseconds. 0: never.
+    // How long a caller that waits, in a blocking call or in corewire_loop_run_once, asks again
+    // before it sleeps, as long as answers come meanwhile; it lets other threads run between, and
+    // stops by itself when answers do not come. Microseconds. 0: never.
     uint64_t patience_us;
     // TLS: a PEM file with the authorities that may have issued the service's certificate. NULL:
     // clear text. This and the files below are paths ended by NUL, read again when they change.
@@ -257,8 +258,8 @@ typedef struct corewire_server_options {
     // Octets that may wait for a peer that does not read, before it is not read either.
     uint64_t max_backlog;
     // How long an event loop with connections in shared memory looks at them again before it
-    // sleeps, as long as something comes within it; it stops by itself when nothing does.
-    // Microseconds. 0: never.
+    // sleeps, as long as something comes within it; it stops by itself when nothing does. One with
+    // sockets alone asks these for 5 us of it. Microseconds. 0: never.
     uint64_t patience_us;
     // TLS: a PEM file with this server's certificate and those between it and a root. NULL: clear
     // text. This and the files below are paths ended by NUL, read again when they change.

@@ -180,8 +180,8 @@ struct ChannelOptions {
     Microseconds connect_timeout = std::chrono::seconds(5);
     Microseconds call_timeout = std::chrono::seconds(10);
     Microseconds busy_poll{0};
-    /// How long a caller that waits alone asks again before it sleeps, while that pays. Empty: the
-    /// library's default.
+    /// How long a caller that waits, also in Loop::run_once, asks again before it sleeps, while
+    /// that pays; it lets other threads run between. Empty: the library's default.
     std::optional<Microseconds> patience;
     /// For a "native://" endpoint of this host: shared memory where the service offers it.
     bool shared_memory = false;
@@ -744,8 +744,8 @@ struct ServerOptions {
     std::uint32_t protocols =
         COREWIRE_PROTOCOL_NATIVE | COREWIRE_PROTOCOL_GRPC | COREWIRE_PROTOCOL_REST;
     Microseconds busy_poll{0};
-    /// How long an event loop looks at shared memory again before it sleeps, while that pays.
-    /// Empty: the library's default.
+    /// How long an event loop looks at shared memory again before it sleeps, while that pays; at
+    /// sockets for 5 us of it. Empty: the library's default.
     std::optional<Microseconds> patience;
     /// Offer shared memory to processes of this host and user; never with TLS.
     bool shared_memory = true;

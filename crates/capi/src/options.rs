@@ -88,8 +88,9 @@ pub struct corewire_channel_options {
     /// How long a blocking caller asks the socket again and again before it sleeps, microseconds.
     /// Burns the CPU meanwhile. 0: never.
     pub busy_poll_us: u64,
-    /// How long a blocking caller that waits alone asks the socket again before it sleeps, as long
-    /// as answers come within it; it stops by itself when they do not. Microseconds. 0: never.
+    /// How long a caller that waits, in a blocking call or in corewire_loop_run_once, asks again
+    /// before it sleeps, as long as answers come meanwhile; it lets other threads run between, and
+    /// stops by itself when answers do not come. Microseconds. 0: never.
     pub patience_us: u64,
     /// TLS: a PEM file with the authorities that may have issued the service's certificate. NULL:
     /// clear text. This and the files below are paths ended by NUL, read again when they change.

@@ -65,8 +65,8 @@ pub struct corewire_server_options {
     /// Octets that may wait for a peer that does not read, before it is not read either.
     pub max_backlog: u64,
     /// How long an event loop with connections in shared memory looks at them again before it
-    /// sleeps, as long as something comes within it; it stops by itself when nothing does.
-    /// Microseconds. 0: never.
+    /// sleeps, as long as something comes within it; it stops by itself when nothing does. One with
+    /// sockets alone asks these for 5 us of it. Microseconds. 0: never.
     pub patience_us: u64,
     /// TLS: a PEM file with this server's certificate and those between it and a root. NULL: clear
     /// text. This and the files below are paths ended by NUL, read again when they change.

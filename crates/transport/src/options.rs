@@ -21,12 +21,13 @@ pub struct ClientOptions {
     pub longest_backoff: Option<Duration>,
     /// The deadline of a call that brings none. Default 10 s.
     pub call_timeout: Duration,
-    /// How long a blocking caller that waits alone asks the socket again before it sleeps, as long
-    /// as answers come within it: they come sooner then, at more CPU for the caller and less for the
-    /// service (`docs/performance.md` has the figures, and why it is on). It stops by itself when answers
-    /// take longer or other threads of the process wait too, and costs nothing while idle. Callers that
-    /// share the connection let other threads run up to eight times instead, unless it is zero.
-    /// Default 20 us; zero: off.
+    /// How long a caller that drives its connection itself, blocking or by
+    /// [`EventLoop::run_once`](crate::EventLoop::run_once), asks the socket again before it sleeps, as
+    /// long as answers come meanwhile: they come sooner then, at more CPU for the caller and less for
+    /// the service (`docs/performance.md` has the figures, and why it is on). Between two looks it lets
+    /// other threads run, and it looks eight times however long that takes, so that callers that share a
+    /// core go round without being put to sleep. It stops by itself when answers take longer or the core
+    /// is wanted by threads that just work, and costs nothing while idle. Default 20 us; zero: off.
     pub patience: Duration,
     /// How long a blocking caller asks the socket again and again before it sleeps, whether it
     /// pays or not. Burns the CPU meanwhile. Default zero: off.
@@ -115,7 +116,8 @@ pub struct ServerOptions {
     pub shared_memory: bool,
     /// How long an event loop that has connections in shared memory looks at them again and again
     /// before it sleeps, as long as something comes within it; it stops by itself when nothing does,
-    /// and costs nothing while idle. Default 50 us; zero: off.
+    /// and costs nothing while idle. One with sockets alone asks these for 5 us of it, and lets other
+    /// threads run between. Default 50 us; zero: off.
     pub patience: Duration,
     /// Who is told that a connection was ended because its peer broke the protocol or was refused,
     /// and why. Default: nobody; they are counted.

@@ -178,6 +178,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn service(protocol: Protocol) -> (Server, Endpoint) {
     let mut options = ServerOptions::default();
     options.loops = 1;
+    // How often who is patient asks depends on how fast the machine is.
+    options.patience = Duration::ZERO;
     let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
     let server = Server::start(&[anywhere], Arc::new(Echo), options).unwrap();
     let endpoint = Endpoint::new(protocol, server.addresses()[0].clone());
@@ -187,7 +189,7 @@ fn service(protocol: Protocol) -> (Server, Endpoint) {
 fn ends(protocol: Protocol) -> (Server, blocking::Client) {
     let (server, endpoint) = service(protocol);
     let mut options = ClientOptions::default();
-    // How often a patient caller asks depends on how fast the machine is.
+    // As above.
     options.patience = Duration::ZERO;
     let client = blocking::Client::connect(endpoint, options).unwrap();
     (server, client)

@@ -61,6 +61,8 @@ fn count(protocol: Protocol, octets: usize, paced: bool) -> (Calls, Calls) {
     let anywhere = Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     let mut options = ServerOptions::default();
     options.loops = 1;
+    // How often a patient loop asks depends on how fast the machine is.
+    options.patience = Duration::ZERO;
     let server = Server::start(&[anywhere], Arc::new(Counts), options).unwrap();
     let endpoint = Endpoint::new(protocol, server.addresses()[0].clone());
     let mut event_loop = EventLoop::new().unwrap();

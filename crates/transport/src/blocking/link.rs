@@ -1,6 +1,6 @@
 //! One connection that calling threads drive themselves.
 
-use super::patience::Waiting;
+use super::patience::{Awake, AwakeEnd};
 use super::state::{Asleep, State};
 use super::turns::Lead;
 use crate::ClientOptions;
@@ -21,8 +21,12 @@ const PIECES_A_WRITE: usize = 64;
 /// a system call for each receive.
 const EXACT_BELOW: Duration = Duration::from_millis(10);
 
-/// A caller in company lets others run so often before it sleeps, as long as that pays.
+/// A caller for whom another one reads lets others run so often before it sleeps, as long as that
+/// pays.
 const GIVE_WAY: u32 = 8;
+
+/// Looks at a shared memory between two times of giving way.
+const LOOKS_AT_MEMORY: u32 = 64;
 
 /// A connection and the calls of the threads that share it.
 pub(super) struct Link {
@@ -117,14 +121,14 @@ pub(super) enum Wait {
     Writing(Instant),
 }
 
-/// How long a wait is awake.
-#[derive(Clone, Copy, Debug)]
-enum Awake {
-    No,
-    /// Until then.
-    Until(Instant),
-    /// Until then, or until another thread waits too.
-    Alone(Instant),
+/// What a wait does before it sleeps.
+#[derive(Debug)]
+enum Before {
+    Nothing,
+    /// Asks without a pause until then.
+    Asks(Instant),
+    /// Asks, and gives way between.
+    GivesWay(Awake),
 }
 
 impl Link {
@@ -351,18 +355,16 @@ impl Link {
         if !exact {
             self.bound_receive(&mut state, due);
         }
-        let waiting = Waiting::begin();
-        let awake = self.awake(&mut state, &waiting);
+        let before = self.before_sleep(&mut state);
         state.turns.begin_to_lead(writable);
         drop(state);
         let leading = Leading(Some(self));
-        let (received, paid) = self.receive(&mut buffer, exact.then_some(writable), due, awake);
+        let (received, end) = self.receive(&mut buffer, exact.then_some(writable), due, before);
         let now = clock();
-        drop(waiting);
         let mut state = leading.end(self);
         state.saw(now);
-        if let Some(paid) = paid {
-            state.patience.learn(paid);
+        if let Some(end) = end {
+            state.patience.learn_from(end);
         }
         self.take_received(&mut state, buffer, received, now);
         state.turns.wake_senders();
@@ -388,35 +390,41 @@ impl Link {
         }
     }
 
-    /// Waits for octets: awake as long as `awake` says, then asleep.
+    /// Waits for octets: awake as long as `before` says, then asleep. Says too how being awake
+    /// ended, where that is to be learned from.
     fn receive(
         &self,
         buffer: &mut BytesMut,
         exact: Option<bool>,
         due: Option<Instant>,
-        awake: Awake,
-    ) -> (io::Result<usize>, Option<bool>) {
-        let mut paid = None;
-        let until = match awake {
-            Awake::No => None,
-            Awake::Until(until) | Awake::Alone(until) => Some(until),
-        };
-        if let Some(until) = until
-            && exact != Some(true)
-        {
-            loop {
-                match self.socket.receive_now(buffer) {
+        before: Before,
+    ) -> (io::Result<usize>, Option<AwakeEnd>) {
+        let mut end = None;
+        let is_due = |now| due.is_some_and(|at| now >= at);
+        match before {
+            // Who has octets left over writes them before it sleeps as well.
+            _ if exact == Some(true) => {}
+            Before::Nothing => {}
+            Before::Asks(until) => loop {
+                match self.look(buffer) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    other => return (other, Some(true)),
+                    other => return (other, None),
                 }
                 let now = clock();
-                let company = matches!(awake, Awake::Alone(_)) && Waiting::has_company();
-                if now >= until || due.is_some_and(|at| now >= at) || company {
+                if now >= until || is_due(now) {
                     break;
                 }
                 std::hint::spin_loop();
+            },
+            Before::GivesWay(mut awake) => {
+                while !is_due(awake.looked()) && awake.give_way() {
+                    match self.look(buffer) {
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        other => return (other, Some(awake.end(true))),
+                    }
+                }
+                end = Some(awake.end(false));
             }
-            paid = Some(false);
         }
         let received = match exact {
             None => self.socket.receive(buffer),
@@ -425,21 +433,31 @@ impl Link {
                 .wait(writable, due)
                 .and_then(|_ready| self.socket.receive_now(buffer)),
         };
-        (received, paid)
+        (received, end)
     }
 
-    /// How long this wait is awake: as was asked for, or as has paid.
-    fn awake(&self, state: &mut State, waiting: &Waiting) -> Awake {
+    /// Receives if there is something. Shared memory is looked at for a moment: that costs less than
+    /// giving way.
+    fn look(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        if self.socket.is_memory() {
+            for _ in 0..LOOKS_AT_MEMORY {
+                if self.socket.is_readable() {
+                    break;
+                }
+                std::hint::spin_loop();
+            }
+        }
+        self.socket.receive_now(buffer)
+    }
+
+    /// What this wait does before it sleeps: as was asked for, or as has paid.
+    fn before_sleep(&self, state: &mut State) -> Before {
         if self.busy_poll > Duration::ZERO {
-            Awake::Until(after(state.now, self.busy_poll))
-        } else if self.patience > Duration::ZERO
-            && waiting.is_alone()
-            && !state.turns.has_company()
-            && state.patience.is_worth_it()
-        {
-            Awake::Alone(after(state.now, self.patience))
+            Before::Asks(after(state.now, self.busy_poll))
+        } else if self.patience > Duration::ZERO && state.patience.is_worth_it() {
+            Before::GivesWay(Awake::begin(state.now, self.patience))
         } else {
-            Awake::No
+            Before::Nothing
         }
     }
 

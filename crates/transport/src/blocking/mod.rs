@@ -21,7 +21,7 @@ use connecting::Connecting;
 use corewire_message::blocking::{CallStream, Caller};
 use corewire_message::{CallError, Event, Request, Response};
 use link::Link;
-pub(crate) use patience::Patience;
+pub(crate) use patience::{Awake, Patience};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

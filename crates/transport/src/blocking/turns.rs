@@ -94,6 +94,7 @@ impl<K: Copy + PartialEq, H: Clone + PartialEq> Turns<K, H> {
     }
 
     /// Whether others share the connection at the moment.
+    #[cfg(test)]
     pub(super) const fn has_company(&self) -> bool {
         !self.sleepers.is_empty()
     }

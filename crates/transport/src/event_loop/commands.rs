@@ -52,6 +52,7 @@ impl EventLoop {
                 if self.channels.len() <= channel {
                     self.channels.resize_with(channel + 1, || None);
                 }
+                self.calling_patience = self.calling_patience.max(options.patience);
                 self.channels[channel] = Some(Channel::new(endpoint, options, watcher, self.now));
             }
             Command::RemoveChannel { channel } => self.remove_channel(channel),

@@ -46,6 +46,7 @@ pub(crate) use listener::{Told, Tongues};
 pub(crate) use threads::Loops;
 
 use crate::ServerOptions;
+use crate::blocking::{Awake, Patience};
 use alarm::Alarms;
 use arena::{Arena, Key};
 use client::Channel;
@@ -68,6 +69,10 @@ use timers::{Due, Sleep, Timers};
 /// How long a loop that drains waits for the first octets of connections that came in just before:
 /// whoever has sent a call already is told that it was refused, instead of being cut off.
 const UNDECIDED_GRACE: Duration = Duration::from_millis(100);
+
+/// A loop that serves sockets asks at most so long before it sleeps: about what it costs both ends
+/// that it sleeps and is woken. Its next request comes so soon only when it is busy.
+const SERVING_PATIENCE: Duration = Duration::from_micros(5);
 
 /// What an epoll token stands for: its top octet.
 mod source {
@@ -101,6 +106,12 @@ pub struct EventLoop {
     active: Instant,
     phase: Phase,
     memories: memory::Memories,
+    /// How long a turn waits awake: of one who serves.
+    serving_patience: Duration,
+    /// The same of a program that drives its loop and waits for answers: the most patient channel's.
+    calling_patience: Duration,
+    /// Whether that pays.
+    waiting_awake: Patience,
     /// A call's end was told in this turn.
     told: bool,
 }
@@ -152,6 +163,9 @@ impl EventLoop {
             active: now,
             phase: Phase::Running,
             memories: memory::Memories::new(),
+            serving_patience: Duration::ZERO,
+            calling_patience: Duration::ZERO,
+            waiting_awake: Patience::new(),
             told: false,
         })
     }
@@ -194,6 +208,9 @@ impl EventLoop {
         self.epoll.add(socket.as_fd(), token, Interest::Read)?;
         self.busy_poll = self.busy_poll.max(options.busy_poll);
         self.memories.window = options.patience;
+        self.serving_patience = self
+            .serving_patience
+            .max(options.patience.min(SERVING_PATIENCE));
         let tasks = tasks::tasks_of(service, Arc::clone(&self.shared), self.services.len());
         let kind_of = tasks.kind_of();
         // A listener and its service have the same number.
@@ -213,7 +230,7 @@ impl EventLoop {
     /// When the kernel refuses to wait; the loop has ended and calls in flight have failed then.
     pub fn run(&mut self) -> io::Result<()> {
         while self.phase != Phase::Ended {
-            if let Err(error) = self.turn(None) {
+            if let Err(error) = self.turn(None, self.serving_patience) {
                 self.end();
                 return Err(error);
             }
@@ -224,10 +241,20 @@ impl EventLoop {
     /// Runs one turn, which waits at most `timeout` (`None`: until something happens); says
     /// whether the loop goes on.
     ///
+    /// A thread that drives its loop so waits for answers as a blocking caller does: it asks for
+    /// [`ClientOptions::patience`](crate::ClientOptions::patience) of its most patient client before it
+    /// sleeps, as long as that pays, and lets others run between. A loop that serves somebody waits as
+    /// it does in [`run`](Self::run).
+    ///
     /// # Errors
     /// When the kernel refuses to wait.
     pub fn run_once(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
-        self.turn(timeout)?;
+        let patience = if self.listeners.is_empty() {
+            self.calling_patience
+        } else {
+            self.serving_patience
+        };
+        self.turn(timeout, patience)?;
         Ok(self.phase != Phase::Ended)
     }
 
@@ -262,13 +289,14 @@ impl EventLoop {
                 }
             }
             let timeout = flag.1.load(Ordering::Acquire).then_some(Duration::ZERO);
-            if !self.run_once(timeout)? {
+            self.turn(timeout, self.serving_patience)?;
+            if self.phase == Phase::Ended {
                 return Err(io::Error::other("the event loop was stopped"));
             }
         }
     }
 
-    fn turn(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+    fn turn(&mut self, timeout: Option<Duration>, patience: Duration) -> io::Result<()> {
         self.told = false;
         self.do_inbox();
         self.flush_dirty();
@@ -281,7 +309,7 @@ impl EventLoop {
         } else {
             timeout
         };
-        let ready = self.wait(timeout)?;
+        let ready = self.wait(timeout, patience)?;
         if ready > 0 || self.memories.has_news() {
             self.active = self.now;
             self.memories.happened();
@@ -299,7 +327,7 @@ impl EventLoop {
     }
 
     /// Waits for readiness; gives how much of it there is and sets the turn's time.
-    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+    fn wait(&mut self, timeout: Option<Duration>, patience: Duration) -> io::Result<usize> {
         let polling =
             self.busy_poll > Duration::ZERO && self.now < after(self.active, self.busy_poll);
         self.arm()?;
@@ -312,12 +340,32 @@ impl EventLoop {
         } else if polling || !self.shared.fall_asleep() {
             self.epoll.wait(Some(Duration::ZERO))
         } else {
-            let ready = self.epoll.wait(timeout);
+            let is_patient =
+                patience > Duration::ZERO && timeout.is_none_or(|timeout| timeout >= patience);
+            let ready = if is_patient && self.waiting_awake.is_worth_it() {
+                self.wait_awake(timeout, patience)
+            } else {
+                self.epoll.wait(timeout)
+            };
             self.shared.awake();
             ready
         };
         self.now = clock();
         ready
+    }
+
+    /// Asks for a while before it sleeps. Others ring as if it slept.
+    fn wait_awake(&mut self, timeout: Option<Duration>, patience: Duration) -> io::Result<usize> {
+        let mut awake = Awake::begin(self.now, patience);
+        while awake.give_way() {
+            let ready = self.epoll.wait(Some(Duration::ZERO))?;
+            if ready > 0 {
+                self.waiting_awake.learn_from(awake.end(true));
+                return Ok(ready);
+            }
+        }
+        self.waiting_awake.learn_from(awake.end(false));
+        self.epoll.wait(timeout)
     }
 
     /// Sees that the wait ends when something is due.
