@@ -16,6 +16,9 @@ std::unique_ptr<Connector> connect_rest(const Endpoint& server, Connections conn
 std::unique_ptr<Connector> connect_grpc(const Endpoint& server, Connections connections);
 /// CW-AS: asynchronous calls on an event loop that the caller drives.
 std::unique_ptr<Connector> connect_async(const Endpoint& server, Connections connections);
+/// CW-EL: asynchronous calls of all callers on one event loop.
+std::unique_ptr<LoopClient> connect_loop(const Endpoint& server, Connections connections,
+                                         Ended& ended);
 /// CW-BI: one bidirectional stream a client.
 std::unique_ptr<Connector> connect_stream(const Endpoint& server, Connections connections);
 

@@ -10,6 +10,8 @@ namespace peers {
 Implementation make_floor_tcp();
 /// One server thread with epoll, clients in blocking calls.
 Implementation make_floor_epoll();
+/// One server thread with epoll, and one client thread with epoll for all clients.
+Implementation make_floor_el();
 /// Neither side ever sleeps.
 Implementation make_floor_spin();
 /// One connection with 64 requests outstanding; answers are counted as they come.

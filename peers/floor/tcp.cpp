@@ -14,8 +14,10 @@
 #include <thread>
 
 #include "floor/adapters.hpp"
+#include "floor/event_loop.hpp"
 #include "floor/message.hpp"
 #include "harness/clock.hpp"
+#include "harness/looped_client.hpp"
 #include "tcp/socket.hpp"
 
 namespace peers {
@@ -287,6 +289,9 @@ Implementation make_floor_tcp() {
 }
 Implementation make_floor_epoll() {
     return {serve_in_a_loop<Waits::blocks>, connector<FloorClient<Waits::blocks, 1>>, versions};
+}
+Implementation make_floor_el() {
+    return on_a_loop(serve_in_a_loop<Waits::blocks>, connect_in_a_loop, versions);
 }
 Implementation make_floor_spin() {
     return {serve_in_a_loop<Waits::spins>, connector<FloorClient<Waits::spins, 1>>, versions};

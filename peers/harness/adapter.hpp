@@ -13,6 +13,7 @@
 
 #include "corewire_guti.h"
 #include "harness/allocator.hpp"
+#include "harness/clock.hpp"
 #include "harness/endpoint.hpp"
 
 namespace peers {
@@ -59,6 +60,34 @@ class Connector {
     virtual std::unique_ptr<Client> connect() = 0;
 };
 
+/// Is told how calls of a `LoopClient` end, on the thread that runs it; may begin the next there.
+class Ended {
+  public:
+    virtual ~Ended() = default;
+    /// The payload is borrowed until this returns. Of a Deallocate there is nothing to be told but
+    /// that it was done.
+    virtual void answered(unsigned caller, const Response& response) = 0;
+    virtual void failed(unsigned caller, const std::string& what) = 0;
+};
+
+/// Many callers on the one thread that runs it, each with one call at a time. How calls end, also
+/// that one was not answered in time, is told to the `Ended` that it was made with, inside `run`.
+class LoopClient {
+  public:
+    virtual ~LoopClient() = default;
+    /// One caller more; they are numbered from 0. Throws std::exception with a text for the user.
+    virtual void connect() = 0;
+    /// Begins an Allocate; the payload stays until its end.
+    virtual void allocate(unsigned caller, std::string_view payload) = 0;
+    /// Begins to give a GUTI back.
+    virtual void deallocate(unsigned caller, const cw_guti& guti) = 0;
+    /// Waits for what comes, at most until then, and does it.
+    virtual void run(Nanoseconds until) = 0;
+    /// Ends the caller's call, which has exceeded its time. Adapters that time out by themselves
+    /// need not implement it.
+    virtual void cancel(unsigned /*caller*/) {}
+};
+
 /// A server that is listening. Its destructor stops it and returns once its threads have ended;
 /// clients should be gone by then, because some libraries wait for them.
 class Server {
@@ -80,6 +109,8 @@ struct Implementation {
     std::function<std::unique_ptr<Server>(const Endpoint& listen, Allocator& allocator)> serve;
     std::function<std::unique_ptr<Connector>(const Endpoint& server, Connections)> connector;
     std::function<Versions()> versions;
+    /// Instead of a thread a client: all of them on one. Then `connector` is for tests.
+    std::function<std::unique_ptr<LoopClient>(const Endpoint& server, Connections, Ended&)> loop{};
 };
 
 /// An adapter as the catalogue lists it.

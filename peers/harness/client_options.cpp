@@ -14,7 +14,8 @@ Usage: corewire-peer-client --adapter NAME --connect HOST:PORT [options]
   --connect HOST:PORT   the address that the server printed
   --also HOST:PORT      another server of the same service, for adapters whose framework balances
                         over several; repeat for more
-  --clients N           threads, each with a connection of its own (default 1)
+  --clients N           threads, each with a connection of its own (default 1); CW-EL and
+                        FLOOR-EL have one thread for all their connections
   --payload BYTES       size of the payload in each request and each response (default 0)
   --mode no-rate|rate   no-rate: the next request leaves when the answer is here (default)
                         rate: requests leave on a schedule, and latency counts from the time
@@ -133,6 +134,11 @@ void check(const ClientOptions& options) {
     }
     if (!options.others.empty() && !options.adapter->balances) {
         throw UsageError(std::string(options.adapter->name) + " takes one server");
+    }
+    const auto& implementation = options.adapter->implementation;
+    if (options.connections == Connections::each && implementation && implementation->loop) {
+        throw UsageError(std::string(options.adapter->name) +
+                         " keeps its connections: its clients have one thread together");
     }
     if (options.connections == Connections::shared && !options.adapter->can_share) {
         throw UsageError(std::string(options.adapter->name) +

@@ -30,7 +30,7 @@ void Result::merge(const Measured& measured) {
     total.lag_max = std::max(total.lag_max, measured.lag_max);
     total.lag_count += measured.lag_count;
     total.unsent += measured.unsent;
-    if (measured.gave_up) ++gave_up;
+    gave_up += measured.gave_up;
 }
 
 JsonObject Result::to_json() const {

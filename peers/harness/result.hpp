@@ -12,13 +12,13 @@ namespace peers {
 struct Result {
     explicit Result(const ClientOptions& asked) : options(asked) {}
 
-    /// Adds what one worker measured.
+    /// Adds what one thread measured.
     void merge(const Measured& measured);
     [[nodiscard]] JsonObject to_json() const;
 
     const ClientOptions& options;
     Measured total;
-    /// Workers that gave up.
+    /// Clients that gave up.
     unsigned gave_up = 0;
     bool interrupted = false;
     std::size_t payload_bytes = 0;

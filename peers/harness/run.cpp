@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <deque>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "harness/cpu_clock.hpp"
 #include "harness/json.hpp"
+#include "harness/loop_worker.hpp"
 #include "harness/result.hpp"
 #include "harness/worker.hpp"
 
@@ -20,10 +20,10 @@ namespace peers {
 
 namespace {
 
-/// Opens both latches whatever happens, so that no worker waits for ever, and joins.
+/// Opens both latches whatever happens, so that nobody waits for ever, and joins.
 class Crew {
   public:
-    Crew(Course& course, Connector& connector) : course_(course), connector_(connector) {}
+    explicit Crew(Course& course) : course_(course) {}
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
     ~Crew() {
@@ -33,28 +33,38 @@ class Crew {
         for (std::thread& thread : threads_) thread.join();
     }
 
-    void add(std::unique_ptr<Client> client) {
-        Worker& worker = workers_.emplace_back(course_, connector_, std::move(client),
-                                               static_cast<unsigned>(workers_.size()));
-        threads_.emplace_back([&worker] { worker.run(); });
+    void add(std::unique_ptr<Hand> hand) {
+        Hand& added = *hands_.emplace_back(std::move(hand));
+        threads_.emplace_back([&added] { added.run(); });
     }
 
-    std::deque<Worker>& workers() { return workers_; }
+    [[nodiscard]] const std::vector<std::unique_ptr<Hand>>& hands() const { return hands_; }
 
   private:
     Course& course_;
-    Connector& connector_;
-    std::deque<Worker> workers_;
+    std::vector<std::unique_ptr<Hand>> hands_;
     std::vector<std::thread> threads_;
 };
 
-/// Waits until every worker has arrived. Sleeps meanwhile; looks after signals, overdue calls and
+/// Connects all clients and starts their threads: one each, or one for all.
+void man(Crew& crew, Course& course, Connector& connector) {
+    const ClientOptions& options = course.options;
+    if (options.adapter->implementation->loop) {
+        crew.add(std::make_unique<LoopWorker>(course, options.server));
+        return;
+    }
+    for (unsigned i = 0; i < options.clients; ++i) {
+        crew.add(std::make_unique<Worker>(course, connector, connector.connect(), i));
+    }
+}
+
+/// Waits until everybody has arrived. Sleeps meanwhile; looks after signals, overdue calls and
 /// (in the window) progress lines. Returns true when a signal came.
 bool wait_for_all(Crew& crew, Course& course, TerminationSignals& signals, bool in_window) {
     bool interrupted = false;
     std::uint64_t arrived = 0;
     Nanoseconds next_tick = now_ns() + kSecond;
-    while (arrived < crew.workers().size()) {
+    while (arrived < crew.hands().size()) {
         pollfd fds[] = {{course.arrived.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
         const Nanoseconds left = std::max<Nanoseconds>(next_tick - now_ns(), 0);
         poll(fds, 2, static_cast<int>(left / 1'000'000 + 1));
@@ -64,12 +74,12 @@ bool wait_for_all(Crew& crew, Course& course, TerminationSignals& signals, bool 
             course.stop = true;
         }
         const Nanoseconds now = now_ns();
-        if (now < next_tick || arrived == crew.workers().size()) continue;
+        if (now < next_tick || arrived == crew.hands().size()) continue;
         next_tick += kSecond;
         std::uint64_t requests = 0;
-        for (Worker& worker : crew.workers()) {
-            worker.cancel_if_overdue(now);
-            requests += worker.progress();
+        for (const auto& hand : crew.hands()) {
+            hand->cancel_if_overdue(now);
+            requests += hand->progress();
         }
         if (!in_window) continue;
         emit(JsonObject()
@@ -99,8 +109,8 @@ int run_client(const ClientOptions& options, TerminationSignals& signals) {
     // Declared before the crew: clients must be gone before their connector.
     const auto connector =
         options.adapter->implementation->connector(options.server, options.connections);
-    Crew crew(course, *connector);
-    for (unsigned i = 0; i < options.clients; ++i) crew.add(connector->connect());
+    Crew crew(course);
+    man(crew, course, *connector);
     emit(JsonObject().add("event", "connected"));
 
     course.warmup_end = now_ns() + std::llround(options.warmup_s * 1e9);
@@ -125,9 +135,9 @@ int run_client(const ClientOptions& options, TerminationSignals& signals) {
     }
     if (own_cpu_start && own_cpu_end) result.client_cpu_ns = *own_cpu_end - *own_cpu_start;
     Nanoseconds finished = course.window_start;
-    for (Worker& worker : crew.workers()) {
-        result.merge(worker.measured());
-        finished = std::max(finished, worker.measured().finished_at);
+    for (const auto& hand : crew.hands()) {
+        result.merge(hand->measured());
+        finished = std::max(finished, hand->measured().finished_at);
     }
     result.duration_s = static_cast<double>(finished - course.window_start) / 1e9;
     emit(result.to_json());

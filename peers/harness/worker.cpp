@@ -8,21 +8,26 @@
 
 namespace peers {
 
-namespace {
-
-/// Nothing when the answer is right, else what is wrong with it.
-const char* fault_of(const Response& response, std::size_t payload_bytes, bool is_rpc) {
-    if (response.payload.size() != payload_bytes) return "the payload came back with another size";
-    if (is_rpc && (response.guti.mcc == 0 || response.guti.mnc_digits == 0)) {
+const char* fault_of(const Response& response, const Course& course) {
+    if (response.payload.size() != course.payload.size()) {
+        return "the payload came back with another size";
+    }
+    if (course.options.adapter->is_rpc &&
+        (response.guti.mcc == 0 || response.guti.mnc_digits == 0)) {
         return "the answer holds no GUTI";
     }
     return nullptr;
 }
 
-}  // namespace
+std::uint64_t Hand::share_of_requests(unsigned client) const noexcept {
+    const auto& options = course_.options;
+    if (!options.requests) return UINT64_MAX;
+    const std::uint64_t each = *options.requests / options.clients;
+    return each + (client < *options.requests % options.clients ? 1 : 0);
+}
 
 Worker::Worker(Course& course, Connector& connector, std::unique_ptr<Client> client, unsigned index)
-    : course_(course), connector_(connector), client_(std::move(client)), index_(index) {}
+    : Hand(course), connector_(connector), client_(std::move(client)), index_(index) {}
 
 Response Worker::request() {
     if (course_.options.connections == Connections::each) {
@@ -76,7 +81,7 @@ void Worker::warm_up() {
 }
 
 void Worker::measure_no_rate() {
-    const std::uint64_t requests = share_of_requests();
+    const std::uint64_t requests = share_of_requests(index_);
     for (std::uint64_t i = 0; i < requests && !stopped(); ++i) {
         const Nanoseconds start = now_ns();
         if (start >= course_.window_end) return;
@@ -87,7 +92,7 @@ void Worker::measure_no_rate() {
 void Worker::measure_rate() {
     const auto& options = course_.options;
     const Schedule schedule(course_.window_start, options.rate, options.clients, index_);
-    std::uint64_t requests = share_of_requests();
+    std::uint64_t requests = share_of_requests(index_);
     if (options.duration_s) {
         requests = std::min(requests, schedule.count_before(course_.window_end));
     }
@@ -120,11 +125,9 @@ Worker::Outcome Worker::call_once(Nanoseconds intended, Nanoseconds sent) {
         const Response response = request();
         const Nanoseconds end = now_ns();
         measured_.finished_at = end;
-        const char* fault =
-            fault_of(response, course_.payload.size(), course_.options.adapter->is_rpc);
+        const char* fault = fault_of(response, course_);
         if (fault != nullptr) return failed(fault, measured_.errors);
-        measured_.latency.record(end - intended);
-        progress_.store(measured_.latency.count(), std::memory_order_relaxed);
+        succeeded(end - intended);
         consecutive_errors_ = 0;
         last_success_ = end;
         return Outcome::success;
@@ -139,15 +142,8 @@ Worker::Outcome Worker::failed(std::string what, std::uint64_t& counter) {
     if (measured_.error_sample.empty()) measured_.error_sample = std::move(what);
     const bool hopeless =
         ++consecutive_errors_ >= kConsecutiveErrors || now_ns() - last_success_ >= kWithoutSuccess;
-    if (hopeless) measured_.gave_up = true;
+    if (hopeless) measured_.gave_up = 1;
     return hopeless ? Outcome::hopeless : Outcome::failure;
-}
-
-std::uint64_t Worker::share_of_requests() const noexcept {
-    const auto& options = course_.options;
-    if (!options.requests) return UINT64_MAX;
-    const std::uint64_t each = *options.requests / options.clients;
-    return each + (index_ < *options.requests % options.clients ? 1 : 0);
 }
 
 void Worker::cancel_if_overdue(Nanoseconds now) {

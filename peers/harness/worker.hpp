@@ -1,4 +1,4 @@
-// One client thread: the measured loop.
+// The threads of a run, and the measured loop of one that is one client.
 #pragma once
 
 #include <atomic>
@@ -51,31 +51,64 @@ struct Measured {
     std::uint64_t unsent = 0;
     /// End of the last call.
     Nanoseconds finished_at = 0;
-    /// The worker gave up because nothing succeeded any more.
-    bool gave_up = false;
+    /// Clients that gave up because nothing succeeded any more.
+    unsigned gave_up = 0;
 };
 
-class Worker {
+/// Nothing when the answer is right, else what is wrong with it.
+const char* fault_of(const Response& response, const Course& course);
+
+/// Who makes the calls of one client or of many: the body of a thread.
+class Hand {
   public:
     /// A client that fails this often in a row, or for this long, stops.
     static constexpr unsigned kConsecutiveErrors = 100;
     static constexpr Nanoseconds kWithoutSuccess = 30 * kSecond;
 
-    /// `connector` makes further clients where each request gets a connection of its own.
-    Worker(Course& course, Connector& connector, std::unique_ptr<Client> client, unsigned index);
+    explicit Hand(Course& course) : course_(course) {}
+    virtual ~Hand() = default;
 
-    /// The body of the worker's thread.
-    void run();
+    /// The body of its thread.
+    virtual void run() = 0;
+    /// Cancels the call in progress when it has taken longer than kCallTimeoutSeconds; any thread.
+    virtual void cancel_if_overdue(Nanoseconds /*now*/) {}
 
     /// Calls that succeeded in the window so far; any thread.
     [[nodiscard]] std::uint64_t progress() const noexcept {
         return progress_.load(std::memory_order_relaxed);
     }
-    /// Cancels the call in progress when it has taken longer than kCallTimeoutSeconds; any thread.
-    void cancel_if_overdue(Nanoseconds now);
-
-    /// Valid once the worker has arrived at the end of the window.
+    /// Valid once it has arrived at the end of the window.
     [[nodiscard]] const Measured& measured() const noexcept { return measured_; }
+
+  protected:
+    /// Records a call of the window.
+    void succeeded(Nanoseconds took) {
+        measured_.latency.record(took);
+        progress_.store(measured_.latency.count(), std::memory_order_relaxed);
+    }
+    /// How many of the window's requests are this client's.
+    [[nodiscard]] std::uint64_t share_of_requests(unsigned client) const noexcept;
+    [[nodiscard]] bool stopped() const noexcept {
+        return course_.stop.load(std::memory_order_relaxed);
+    }
+
+    Course& course_;
+    Measured measured_;
+
+  private:
+    // Written at each call, read by the main thread once a second; apart from the rest so that
+    // reading disturbs one cache line only.
+    alignas(64) std::atomic<std::uint64_t> progress_{0};
+};
+
+/// One client, which waits for each answer.
+class Worker final : public Hand {
+  public:
+    /// `connector` makes further clients where each request gets a connection of its own.
+    Worker(Course& course, Connector& connector, std::unique_ptr<Client> client, unsigned index);
+
+    void run() override;
+    void cancel_if_overdue(Nanoseconds now) override;
 
   private:
     enum class Outcome { success, failure, hopeless };
@@ -91,12 +124,7 @@ class Worker {
     Outcome call(Nanoseconds intended, Nanoseconds sent);
     Outcome call_once(Nanoseconds intended, Nanoseconds sent);
     Outcome failed(std::string what, std::uint64_t& counter);
-    [[nodiscard]] std::uint64_t share_of_requests() const noexcept;
-    [[nodiscard]] bool stopped() const noexcept {
-        return course_.stop.load(std::memory_order_relaxed);
-    }
 
-    Course& course_;
     Connector& connector_;
     std::unique_ptr<Client> client_;
     /// Held while `client_` is exchanged, and by who cancels its call.
@@ -104,10 +132,6 @@ class Worker {
     unsigned index_;
     unsigned consecutive_errors_ = 0;
     Nanoseconds last_success_ = 0;
-    Measured measured_;
-    // Written by the worker at each call, read by the main thread once a second; apart from the
-    // rest so that reading disturbs one cache line only.
-    alignas(64) std::atomic<std::uint64_t> progress_{0};
     std::atomic<Nanoseconds> in_call_since_{0};
 };
 

@@ -1,6 +1,8 @@
 // The contract of an adapter, with server and clients in one process. Arguments: the adapter; for
 // TLS also `server` or `mutual`, and the folder of the tests' certificates.
+#include <array>
 #include <atomic>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -97,6 +99,54 @@ void clients_do_not_mix_answers(const Fixture& fixture, Connections connections)
     CHECK_EQUAL(good.load(), 400);
 }
 
+/// Four callers on one thread, of which each calls again as soon as it has its answer.
+class Callers final : Ended {
+  public:
+    Callers(Fixture& fixture, Connections connections)
+        : allocator_(fixture.allocator),
+          client_(fixture.adapter.implementation->loop(fixture.address, connections, *this)) {
+        for (unsigned i = 0; i < kCallers; ++i) {
+            payloads_.emplace_back(i * 5'000 + 1, static_cast<char>('a' + i));
+            client_->connect();
+        }
+    }
+
+    void call_and_check() {
+        for (unsigned i = 0; i < kCallers; ++i) client_->allocate(i, payloads_[i]);
+        const Nanoseconds too_late = now_ns() + 60 * kSecond;
+        while (good_ < kCallers * kCalls && now_ns() < too_late) client_->run(now_ns() + kSecond);
+        CHECK_EQUAL(good_, kCallers * kCalls);
+        // What nobody knows is refused, to the caller that asked.
+        cw_guti gone{};
+        CHECK_EQUAL(allocator_.allocate(gone), CW_GUTI_OK);
+        CHECK_EQUAL(allocator_.deallocate(gone), CW_GUTI_OK);
+        client_->deallocate(2, gone);
+        while (refused_.empty() && now_ns() < too_late) client_->run(now_ns() + kSecond);
+        CHECK(refused_.starts_with("2: "));
+        CHECK(refused_.find(describe_allocator_status(CW_GUTI_UNKNOWN)) != std::string::npos);
+    }
+
+  private:
+    static constexpr unsigned kCallers = 4;
+    static constexpr unsigned kCalls = 100;
+
+    void answered(unsigned caller, const Response& response) override {
+        CHECK(response.payload == payloads_[caller]);
+        ++good_;
+        if (++calls_[caller] < kCalls) client_->allocate(caller, payloads_[caller]);
+    }
+    void failed(unsigned caller, const std::string& what) override {
+        refused_ = std::to_string(caller) + ": " + what;
+    }
+
+    Allocator& allocator_;
+    std::vector<std::string> payloads_;
+    std::array<unsigned, kCallers> calls_{};
+    unsigned good_ = 0;
+    std::string refused_;
+    std::unique_ptr<LoopClient> client_;
+};
+
 void a_taken_port_is_named(Fixture& fixture) {
     CHECK_THROWS(fixture.adapter.implementation->serve(fixture.address, fixture.allocator),
                  std::exception, "Address already in use");
@@ -157,7 +207,12 @@ int main(int argc, char** argv) {
             payloads_come_back(fixture);
             gutis_are_unique_and_given_back_once(fixture);
             clients_do_not_mix_answers(fixture, Connections::own);
-            if (adapter.can_share) clients_do_not_mix_answers(fixture, Connections::shared);
+            if (adapter.implementation->loop) {
+                Callers(fixture, Connections::own).call_and_check();
+                Callers(fixture, Connections::shared).call_and_check();
+            } else if (adapter.can_share) {
+                clients_do_not_mix_answers(fixture, Connections::shared);
+            }
         } else {
             const auto connector = fixture.connector(Connections::own);
             const auto client = connector->connect();

@@ -18,7 +18,7 @@ pub(super) const BASELINE: &str = "BASELINE-TCP";
 
 /// The thesis's eight in its own order, gRPC's newer API, Corewire's. Shown in this order; those
 /// that a build does not know are shown as missing.
-const KNOWN: [(&str, &str); 15] = [
+const KNOWN: [(&str, &str); 16] = [
     ("GRPC-S", "synchronous unary gRPC"),
     ("GRPC-AS", "asynchronous unary gRPC"),
     ("GRPC-BI", "synchronous bidirectional gRPC stream"),
@@ -31,6 +31,10 @@ const KNOWN: [(&str, &str); 15] = [
     ("CW-S", "Corewire, blocking"),
     ("CW-AS", "Corewire, asynchronous"),
     ("CW-BI", "Corewire, bidirectional stream"),
+    (
+        "CW-EL",
+        "Corewire, asynchronous: all clients on one thread and one event loop",
+    ),
     (
         "CW-SHM",
         "Corewire, blocking, through shared memory: one host, no TCP",
@@ -552,7 +556,7 @@ pub(super) mod tests {
         let catalog = catalog();
         let names: Vec<&str> = catalog.adapters().iter().map(|a| a.name.as_str()).collect();
         assert_eq!(
-            (names[0], names[14], names[15]),
+            (names[0], names[15], names[16]),
             ("GRPC-S", "CW-GRPC", "NEW-ONE")
         );
         assert!(!names.contains(&BASELINE));

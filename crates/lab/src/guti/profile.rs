@@ -235,8 +235,10 @@ fn cells() -> Spec {
             "CW-S",
             "CW-AS",
             "CW-BI",
+            "CW-EL",
             "FLOOR-TCP",
             "FLOOR-EPOLL",
+            "FLOOR-EL",
         ],
         longest_window: millis(1_000),
         warmup: millis(60),
@@ -250,7 +252,7 @@ fn cells() -> Spec {
         groups,
         grid_note: "cells runs the tables' 27 conditions, nine numbers of clients and three payloads, \
                     and nothing else: 81 cells with mean, 99th percentile and throughput, each \
-                    window about 0.8 s, five interleaved repetitions",
+                    window about 0.7 s, five interleaved repetitions",
         note: None,
     }
 }
@@ -272,6 +274,7 @@ fn floor() -> Spec {
         adapters: &[
             "FLOOR-TCP",
             "FLOOR-EPOLL",
+            "FLOOR-EL",
             "FLOOR-SPIN",
             "FLOOR-PIPE-64",
             "FLOOR-SHM-SPIN",
@@ -285,6 +288,7 @@ fn floor() -> Spec {
             "CW-S+poll",
             "CW-S+shared",
             "CW-BI",
+            "CW-EL",
             "CW-SHM",
         ],
         longest_window: millis(1_000),

@@ -29,7 +29,7 @@ pub(super) struct Paint {
 ///
 /// The eight adapters of the thesis come first, in the order of its figures' families; then those of
 /// the other scenarios.
-const KNOWN: [(&str, &str, Texture); 49] = [
+const KNOWN: [(&str, &str, Texture); 50] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
     ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
@@ -42,6 +42,7 @@ const KNOWN: [(&str, &str, Texture); 49] = [
     ("CW-S", "#dc540f", Texture::Plain),
     ("CW-AS", "#f58a1f", Texture::Hatched),
     ("CW-BI", "#ffb347", Texture::Plain),
+    ("CW-EL", "#9c4a12", Texture::Dotted),
     ("CW-SHM", "#bf2720", Texture::Plain),
     ("CW-REST", "#e8735a", Texture::Plain),
     ("CW-GRPC", "#ffd08a", Texture::Hatched),

@@ -21,7 +21,7 @@ struct Reference {
 
 const PAYLOADS: [u64; 3] = [0, 10_000, 100_000];
 
-const ROWS: [Reference; 7] = [
+const ROWS: [Reference; 8] = [
     Reference {
         subject: "FLOOR-SHM-SPIN",
         clients: 1,
@@ -56,6 +56,13 @@ const ROWS: [Reference; 7] = [
         words: "16 connections, one server thread, blocking clients",
         rates: ["143k", "109k", "30k"],
         ours: &["CW-S", "CW-BI", "CW-S on 1", "THRIFT-S", "THRIFT-NB"],
+    },
+    Reference {
+        subject: "FLOOR-EL",
+        clients: 16,
+        words: "16 connections, one server thread, one client thread for all",
+        rates: ["188k", "122k", "33k"],
+        ours: &["CW-EL"],
     },
     Reference {
         subject: "FLOOR-TCP",

@@ -70,6 +70,8 @@ const fn share(goal: Goal, metric: Metric) -> Goal {
 
 const K10: u64 = 10_000;
 const K100: u64 = 100_000;
+/// All clients on one event loop.
+const LOOP: &[&str] = &["CW-EL"];
 const POLL: &[&str] = &["CW-S+poll"];
 const SHARED: &[&str] = &["CW-S on 1"];
 const SHARED_GRPC: &[&str] = &["GRPC-ASBI on 1"];
@@ -162,6 +164,16 @@ fn goals() -> Vec<Goal> {
             ),
             Metric::ServerCpuPerRequest,
         ),
+        goal(
+            "16 clients on one event loop, 0 B, against the best of the eight",
+            LOOP,
+            EIGHT,
+            (0, 16),
+            1.3,
+            Some(2.0),
+        ),
+        goal("the same, 10 kB", LOOP, EIGHT, (K10, 16), 1.35, Some(1.6)),
+        goal("the same, 100 kB", LOOP, EIGHT, (K100, 16), 2.2, Some(2.6)),
         goal(
             "16 clients, 100 kB, against peers with raised malloc thresholds",
             NATIVE,

@@ -10,8 +10,8 @@ use crate::report::escape::escape;
 use crate::report::format;
 
 /// Adapters that an evaluation of everything would hold besides the thesis's.
-const OTHER_ADAPTERS: [&str; 7] = [
-    "GRPC-CB", "CW-S", "CW-AS", "CW-BI", "CW-SHM", "CW-REST", "CW-GRPC",
+const OTHER_ADAPTERS: [&str; 8] = [
+    "GRPC-CB", "CW-S", "CW-AS", "CW-BI", "CW-EL", "CW-SHM", "CW-REST", "CW-GRPC",
 ];
 
 /// How many cells are named before the rest is only counted.

@@ -225,11 +225,15 @@ fn the_printed_tables_name_only_adapters_of_the_thesis() {
 }
 
 #[test]
-fn neither_shared_memory_nor_tls_wins_a_cell() {
+fn neither_shared_memory_nor_one_thread_for_all_nor_tls_wins_a_cell() {
     let mut records = duel([
         ("CW-SHM", [1.0, 1.1, 1.2, 1.1, 1.0]),
         ("TCP-AS", [20.0, 20.1, 20.2, 20.1, 20.0]),
     ]);
+    records.extend(duel([
+        ("CW-EL", [3.0, 3.1, 3.2, 3.1, 3.0]),
+        ("GRPC-S", [30.0, 30.1, 30.2, 30.1, 30.0]),
+    ]));
     records.extend(duel([
         ("CW-S+mtls", [2.0, 2.1, 2.2, 2.1, 2.0]),
         ("THRIFT-NB", [25.0, 25.1, 25.2, 25.1, 25.0]),

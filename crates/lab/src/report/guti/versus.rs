@@ -92,10 +92,10 @@ pub(super) fn is_mixed(subject: &str) -> bool {
 }
 
 /// Whether a subject may win a cell: it speaks over TCP and in clear text, as the thesis's eight do.
-/// Shared memory, bare sockets and ends of different adapters answer another question, polling burns
-/// a core and TLS costs something; they are shown beside.
+/// Shared memory, bare sockets, one thread for all clients and ends of different adapters answer another
+/// question, polling burns a core and TLS costs something; they are shown beside.
 pub(super) fn is_contender(subject: &str) -> bool {
-    let beside = ["CW-SHM", "FLOOR-"];
+    let beside = ["CW-SHM", "CW-EL", "FLOOR-"];
     !beside.iter().any(|name| subject.starts_with(name))
         && !subject.contains("+poll")
         && !is_mixed(subject)

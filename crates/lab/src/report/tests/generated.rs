@@ -10,7 +10,7 @@ use crate::record::{
 
 /// Subjects of the model: name, microseconds a request at the server, nanoseconds a byte, and how
 /// heavy the tail is.
-pub(crate) const MODEL: [(&str, f64, f64, f64); 16] = [
+pub(crate) const MODEL: [(&str, f64, f64, f64); 17] = [
     ("TCP-AS", 11.0, 0.35, 0.35),
     ("THRIFT-S", 11.5, 0.36, 0.30),
     ("THRIFT-NB", 13.0, 0.25, 0.10),
@@ -23,6 +23,7 @@ pub(crate) const MODEL: [(&str, f64, f64, f64); 16] = [
     ("CW-S", 9.0, 0.20, 0.08),
     ("CW-AS", 10.0, 0.20, 0.08),
     ("CW-BI", 8.5, 0.22, 0.10),
+    ("CW-EL", 7.5, 0.19, 0.08),
     ("CW-SHM", 2.0, 0.15, 0.05),
     ("FLOOR-TCP", 7.0, 0.15, 0.05),
     ("CW-REST", 18.0, 0.30, 0.10),
