@@ -1,7 +1,8 @@
 //! A channel over several servers that are written down: no control plane, no snapshot made by hand.
 //!
 //! Each server is an endpoint (`native://127.0.0.1:7000`, `grpc://amf.local:80`); a name stands for all
-//! of its addresses and is looked up again from time to time. Calls take turns among the servers that
+//! of its addresses and is looked up again from time to time, by the resolver of
+//! [`MeshOptions::client`]. Calls take turns among the servers that
 //! are connected; one that drains, is lost or cannot be reached gets none and is connected to again
 //! after a wait with jitter. Servers are asked from time to time whether they want calls (gRPC's health
 //! service): one that does not serve gets none. A call that no server has seen is tried elsewhere, at
@@ -13,7 +14,7 @@ use crate::config::{
     Resolution, RetryPolicy, Route, RouteAction, RouteConfig, Snapshot, SnapshotSource, Transport,
     VirtualHost,
 };
-use corewire_transport::{Address, Endpoint, Protocol};
+use corewire_transport::{Address, Endpoint, Protocol, Resolver};
 use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
@@ -75,14 +76,21 @@ fn start<E: AsRef<str>>(
     options: MeshOptions,
 ) -> io::Result<Mesh> {
     let servers: Arc<[Box<str>]> = servers.into_iter().map(|it| it.as_ref().into()).collect();
-    let snapshot = snapshot(find(&servers)?);
+    let resolver = options.client.resolver.clone();
+    let snapshot = snapshot(find(&servers, &resolver)?);
     let source = SnapshotSource::new(snapshot);
-    Mesh::start(Servers { servers, source }, options)
+    let servers = Servers {
+        servers,
+        resolver,
+        source,
+    };
+    Mesh::start(servers, options)
 }
 
 /// The servers as they are written, and what was found of them.
 struct Servers {
     servers: Arc<[Box<str>]>,
+    resolver: Resolver,
     source: SnapshotSource,
 }
 
@@ -98,12 +106,13 @@ impl Discovery for Servers {
         // Looking a name up blocks. The thread ends when the sender is dropped.
         let (sender, stop) = channel::<()>();
         let (servers, source) = (Arc::clone(&self.servers), self.source.clone());
+        let resolver = self.resolver.clone();
         std::thread::Builder::new()
             .name("corewire-names".into())
             .spawn(move || {
                 while stop.recv_timeout(LOOK_UP_EVERY) == Err(RecvTimeoutError::Timeout) {
                     // A name that cannot be looked up now keeps the addresses it had.
-                    if let Ok(found) = find(&servers) {
+                    if let Ok(found) = find(&servers, &resolver) {
                         publish(&source, found);
                     }
                 }
@@ -132,15 +141,14 @@ fn has_name(server: &str) -> bool {
 }
 
 /// Where the servers are, each address once.
-fn find(servers: &[Box<str>]) -> io::Result<Vec<EndpointInfo>> {
+fn find(servers: &[Box<str>], resolver: &Resolver) -> io::Result<Vec<EndpointInfo>> {
     let wrong = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
     if servers.is_empty() {
         return Err(wrong("a channel needs at least one server".into()));
     }
     let mut found: Vec<EndpointInfo> = Vec::new();
     for server in servers {
-        let endpoint: Endpoint = server
-            .parse()
+        let endpoint = Endpoint::resolve(server, resolver)
             .map_err(|error| wrong(format!("server {server:?}: {error}")))?;
         for address in endpoint.addresses() {
             if found.iter().any(|known| known.address == *address) {
@@ -212,7 +220,7 @@ mod tests {
 
     fn found(servers: &[&str]) -> io::Result<Vec<EndpointInfo>> {
         let servers: Vec<Box<str>> = servers.iter().map(|server| (*server).into()).collect();
-        find(&servers)
+        find(&servers, &Resolver::default())
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Where a service is and how it is spoken to, in one line of text.
 
-use crate::ClientOptions;
+use crate::{ClientOptions, Resolver};
 use corewire_sys::Address;
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -103,6 +103,35 @@ impl Endpoint {
         })
     }
 
+    /// Reads an endpoint as [`from_str`](Self::from_str) does; its host is looked up by this resolver.
+    ///
+    /// # Errors
+    /// When it is none, or the host is not found.
+    pub fn resolve(text: &str, resolver: &Resolver) -> Result<Self, EndpointFault> {
+        let (scheme, rest) = text.split_once(':').ok_or_else(|| {
+            EndpointFault(format!(
+                "{text:?} is no endpoint: write PROTOCOL://HOST:PORT or PROTOCOL+unix:PATH"
+            ))
+        })?;
+        if let Some(protocol) = scheme.strip_suffix("+unix") {
+            return Ok(Self::new(protocol.parse()?, unix_address(rest)?));
+        }
+        if scheme == SHARED_MEMORY {
+            let name = rest.strip_prefix("//").unwrap_or(rest);
+            return Ok(Self::new(Protocol::Native, memory_address(name, resolver)?));
+        }
+        let protocol = scheme.parse()?;
+        let authority = rest
+            .strip_prefix("//")
+            .unwrap_or(rest)
+            .trim_end_matches('/');
+        Ok(Self {
+            protocol,
+            addresses: tcp_addresses(authority, resolver)?,
+            authority: authority.to_owned(),
+        })
+    }
+
     /// How it is spoken to.
     #[must_use]
     pub const fn protocol(&self) -> Protocol {
@@ -147,28 +176,7 @@ impl FromStr for Endpoint {
 
     /// Reads an endpoint; a host name is looked up at once, and all of its addresses are kept.
     fn from_str(text: &str) -> Result<Self, EndpointFault> {
-        let (scheme, rest) = text.split_once(':').ok_or_else(|| {
-            EndpointFault(format!(
-                "{text:?} is no endpoint: write PROTOCOL://HOST:PORT or PROTOCOL+unix:PATH"
-            ))
-        })?;
-        if let Some(protocol) = scheme.strip_suffix("+unix") {
-            return Ok(Self::new(protocol.parse()?, unix_address(rest)?));
-        }
-        if scheme == SHARED_MEMORY {
-            let name = rest.strip_prefix("//").unwrap_or(rest);
-            return Ok(Self::new(Protocol::Native, memory_address(name)?));
-        }
-        let protocol = scheme.parse()?;
-        let authority = rest
-            .strip_prefix("//")
-            .unwrap_or(rest)
-            .trim_end_matches('/');
-        Ok(Self {
-            protocol,
-            addresses: tcp_addresses(authority)?,
-            authority: authority.to_owned(),
-        })
+        Self::resolve(text, &Resolver::default())
     }
 }
 
@@ -188,12 +196,16 @@ impl fmt::Display for Endpoint {
 /// # Errors
 /// When it is neither, or the host is not found.
 pub fn parse_address(text: &str) -> Result<Address, EndpointFault> {
+    let resolver = Resolver::default();
     if let Some(name) = text.strip_prefix("shm:") {
-        return memory_address(name.strip_prefix("//").unwrap_or(name));
+        return memory_address(name.strip_prefix("//").unwrap_or(name), &resolver);
     }
     match text.strip_prefix("unix:") {
         Some(path) => unix_address(path),
-        None => Ok(tcp_addresses(text.strip_prefix("tcp://").unwrap_or(text))?.swap_remove(0)),
+        None => {
+            let authority = text.strip_prefix("tcp://").unwrap_or(text);
+            Ok(tcp_addresses(authority, &resolver)?.swap_remove(0))
+        }
     }
 }
 
@@ -208,7 +220,7 @@ fn unix_address(path: &str) -> Result<Address, EndpointFault> {
 }
 
 /// The name of shared memory: that of a service's TCP address, or any other.
-fn memory_address(name: &str) -> Result<Address, EndpointFault> {
+fn memory_address(name: &str, resolver: &Resolver) -> Result<Address, EndpointFault> {
     let name = name.trim_end_matches('/');
     if name.is_empty() {
         return Err(EndpointFault(
@@ -216,7 +228,7 @@ fn memory_address(name: &str) -> Result<Address, EndpointFault> {
         ));
     }
     // A host may be written as a name; the server's offer has its address.
-    let found = tcp_addresses(name)
+    let found = tcp_addresses(name, resolver)
         .ok()
         .and_then(|found| found.into_iter().next());
     Ok(Address::Memory(match found {
@@ -232,13 +244,13 @@ pub(crate) fn memory_name(address: SocketAddr) -> String {
 
 /// Every address of a host, at least one, those of IPv4 first: `localhost` is often both, and most
 /// services that listen at one of its addresses listen at 127.0.0.1.
-fn tcp_addresses(authority: &str) -> Result<Vec<Address>, EndpointFault> {
-    let found = authority.to_socket_addrs().map_err(|error| {
+fn tcp_addresses(authority: &str, resolver: &Resolver) -> Result<Vec<Address>, EndpointFault> {
+    let found = resolver.find(authority).map_err(|error| {
         EndpointFault(format!(
             "{authority:?} is no HOST:PORT that can be found: {error}"
         ))
     })?;
-    let found = in_order(found.collect());
+    let found = in_order(found);
     if found.is_empty() {
         return Err(EndpointFault(format!("{authority:?} has no address")));
     }

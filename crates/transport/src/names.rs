@@ -27,6 +27,10 @@ impl Resolver {
     pub fn new(find: impl Fn(&str) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
+
+    pub(crate) fn find(&self, authority: &str) -> io::Result<Vec<SocketAddr>> {
+        (self.0)(authority)
+    }
 }
 
 impl Default for Resolver {
@@ -122,7 +126,7 @@ impl Addresses {
     fn look_up(&self) {
         let Some(name) = &self.name else { return };
         // A name that cannot be looked up now keeps the addresses it had.
-        if let Ok(found) = (self.resolver.0)(name)
+        if let Ok(found) = self.resolver.find(name)
             && !found.is_empty()
         {
             self.lock().addresses = crate::endpoint::in_order(found).into();

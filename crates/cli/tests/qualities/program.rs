@@ -32,7 +32,15 @@ impl Program {
     }
 
     pub(crate) fn start_at(listen: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_corewire"))
+        Self::start_in(&[], listen, arguments)
+    }
+
+    /// The same by a command that runs another one.
+    pub(crate) fn start_in(by: &[String], listen: &str, arguments: &[&str]) -> Self {
+        let program = env!("CARGO_BIN_EXE_corewire").to_owned();
+        let line: Vec<_> = by.iter().chain([&program]).collect();
+        let mut child = Command::new(line[0])
+            .args(&line[1..])
             .args(["nf", "guti", "--loops", "1", "--listen", listen])
             .args(arguments)
             .stdin(Stdio::null())
