@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use self::availability::Restarted;
+
 pub(crate) use self::args::{EXAMPLES, QualitiesArgs};
 pub(crate) use self::framework::Framework;
 pub(crate) use self::quality::Quality;
@@ -56,6 +58,24 @@ impl Verdict {
             evidence.push_str(&format!(" ({sample})"));
         }
         Self::of(tried.is_flawless(), evidence)
+    }
+
+    /// The same with streams beside the calls.
+    fn of_calls_and_streams(what: &str, tried: &Restarted) -> Self {
+        let (calls, streams) = (Self::of_calls(what, &tried.calls), &tried.streams);
+        let Tried {
+            requests,
+            errors,
+            sample,
+        } = streams;
+        let mut evidence = format!(
+            "{}; {requests} streams went to their end, {errors} failed",
+            calls.evidence
+        );
+        if *errors > 0 {
+            evidence.push_str(&format!(" ({sample})"));
+        }
+        Self::of(calls.passed && streams.is_flawless(), evidence)
     }
 }
 
@@ -109,17 +129,16 @@ impl Qualities {
     }
 
     fn availability(&self, framework: Framework, stop: &Stop) -> Result<Verdict, NoResult> {
-        let tried = match framework {
-            Framework::Corewire => availability::corewire(&self.cpus, self.patience, stop)?,
-            _ => match self.trial.restarted(framework.plain(), stop) {
-                Err(NoResult::Failed(failure)) => {
-                    return Ok(Verdict::of(false, failure.to_string()));
-                }
-                tried => tried?,
-            },
-        };
         let what = "two servers restarted one after the other under load";
-        Ok(Verdict::of_calls(what, &tried))
+        if framework == Framework::Corewire {
+            let tried = availability::corewire(&self.cpus, self.patience, stop)?;
+            return Ok(Verdict::of_calls_and_streams(what, &tried));
+        }
+        match self.trial.restarted(framework.plain(), stop) {
+            Ok(tried) => Ok(Verdict::of_calls(what, &tried)),
+            Err(NoResult::Failed(failure)) => Ok(Verdict::of(false, failure.to_string())),
+            Err(NoResult::Stopped) => Err(NoResult::Stopped),
+        }
     }
 
     /// Old client with new server, and the reverse.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use corewire::blocking::Caller as _;
 use corewire::mesh::{MeshOptions, blocking::MeshChannel};
-use corewire::{Operation, Request};
+use corewire::{Body, CallError, Operation, Request};
 
 use crate::guti::Tried;
 use crate::process::{CpuPlan, Output, Process};
@@ -16,10 +16,57 @@ use crate::stop::Stop;
 
 const ALLOCATE: Operation = Operation::from_static("guti.v1.GutiService/Allocate");
 
-const CALLERS: usize = 4;
+const ALLOCATE_STREAM: Operation = Operation::from_static("guti.v1.GutiService/AllocateStream");
 
-/// Calls of some threads while each of two servers is restarted.
-pub(super) fn corewire(cpus: &CpuPlan, patience: Duration, stop: &Stop) -> Result<Tried, NoResult> {
+/// Threads that call, and threads that keep a stream open.
+const CALLERS: usize = 4;
+const STREAMERS: usize = 2;
+/// Messages of a stream, and the pause behind each: many streams live through a restart.
+const MESSAGES: usize = 50;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// What some threads have brought to its end, and what failed.
+#[derive(Default)]
+struct Tally {
+    ended: AtomicU64,
+    failed: AtomicU64,
+    sample: Mutex<String>,
+}
+
+impl Tally {
+    fn count(&self, ended: Result<(), String>) {
+        match ended {
+            Ok(()) => self.ended.fetch_add(1, Ordering::Relaxed),
+            Err(error) => {
+                let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+                *sample = error;
+                self.failed.fetch_add(1, Ordering::Relaxed)
+            }
+        };
+    }
+
+    fn tried(self) -> Tried {
+        let sample = self.sample.into_inner();
+        Tried {
+            requests: self.ended.into_inner(),
+            errors: self.failed.into_inner(),
+            sample: sample.unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+}
+
+/// What became of calls and of streams.
+pub(super) struct Restarted {
+    pub(super) calls: Tried,
+    pub(super) streams: Tried,
+}
+
+/// Calls and streams of some threads while each of two servers is restarted.
+pub(super) fn corewire(
+    cpus: &CpuPlan,
+    patience: Duration,
+    stop: &Stop,
+) -> Result<Restarted, NoResult> {
     let mut servers = [
         serve("127.0.0.1:0", cpus, patience)?,
         serve("127.0.0.1:0", cpus, patience)?,
@@ -27,22 +74,23 @@ pub(super) fn corewire(cpus: &CpuPlan, patience: Duration, stop: &Stop) -> Resul
     let endpoints = [0, 1].map(|at: usize| format!("native://{}", servers[at].1));
     let channel = MeshChannel::balanced(&endpoints, MeshOptions::default())
         .map_err(|error| failure(&error.to_string(), "a balanced channel"))?;
-    let (requests, errors) = (AtomicU64::new(0), AtomicU64::new(0));
-    let sample = Mutex::new(String::new());
+    let (calls, streams) = (Tally::default(), Tally::default());
     let over = AtomicBool::new(false);
+    let goes_on = || !over.load(Ordering::Relaxed);
+    let until = || Instant::now() + patience;
     let restarted = std::thread::scope(|scope| {
         for _ in 0..CALLERS {
             scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    let deadline = Instant::now() + patience;
-                    match channel.call(Request::new(ALLOCATE).with_deadline(deadline)) {
-                        Ok(_) => requests.fetch_add(1, Ordering::Relaxed),
-                        Err(error) => {
-                            let mut sample = sample.lock().unwrap_or_else(PoisonError::into_inner);
-                            *sample = error.to_string();
-                            errors.fetch_add(1, Ordering::Relaxed)
-                        }
-                    };
+                while goes_on() {
+                    let called = channel.call(Request::new(ALLOCATE).with_deadline(until()));
+                    calls.count(called.map(drop).map_err(text));
+                }
+            });
+        }
+        for _ in 0..STREAMERS {
+            scope.spawn(|| {
+                while goes_on() {
+                    streams.count(stream(&channel, until()));
                 }
             });
         }
@@ -51,11 +99,33 @@ pub(super) fn corewire(cpus: &CpuPlan, patience: Duration, stop: &Stop) -> Resul
         restarted
     });
     restarted?;
-    Ok(Tried {
-        requests: requests.into_inner(),
-        errors: errors.into_inner(),
-        sample: sample.into_inner().unwrap_or_else(PoisonError::into_inner),
+    Ok(Restarted {
+        calls: calls.tried(),
+        streams: streams.tried(),
     })
+}
+
+/// A stream whose messages are all answered, to its orderly end.
+fn stream(channel: &MeshChannel, until: Instant) -> Result<(), String> {
+    let request = Request::new(ALLOCATE_STREAM).with_deadline(until);
+    let mut stream = channel.open(request).map_err(text)?;
+    for number in 0..MESSAGES {
+        stream.send(Body::new()).map_err(text)?;
+        if stream.receive().map_err(text)?.is_none() {
+            return Err(format!("a stream ended before its message {number}"));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    stream.finish().map_err(text)?;
+    match stream.receive().map_err(text)? {
+        None => Ok(()),
+        Some(_) => Err("a message too many".to_owned()),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn text(error: CallError) -> String {
+    error.to_string()
 }
 
 /// One after the other, with a while between for calls.
