@@ -92,6 +92,11 @@ impl RoundRobin {
         })
     }
 
+    /// One for each address.
+    pub(crate) fn clients(&self) -> &[Client] {
+        &self.clients
+    }
+
     fn pick(&self) -> &Client {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         &self.clients[turn % self.clients.len()]

@@ -12,6 +12,7 @@ use crate::report;
 use crate::sm_context::{CREATE, NAME, ONE_WAY, SENT, create_data, read_one_way};
 use corewire::{Body, Bytes, Caller, Headers, LoopHandle, Request, Response};
 use serde_json::json;
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::Write as _;
 use std::pin::pin;
@@ -57,9 +58,10 @@ pub(super) struct Outcome {
     pub(super) partial: bool,
 }
 
-/// Sends and measures. `begun` is called when the window begins.
+/// Sends and measures. `begun` is called when the window begins. Of several callers each has its share
+/// of the calls in flight: the next call is made by the one whose call has ended.
 pub(super) async fn run<C: Caller>(
-    caller: &C,
+    callers: &[C],
     plan: Plan,
     event_loop: &LoopHandle,
     stop: &AtomicBool,
@@ -79,6 +81,8 @@ pub(super) async fn run<C: Caller>(
     let mut measured = Measured::new();
     let mut ways = Vec::new();
     let mut calls = InFlight::new();
+    // Shares of calls that have ended.
+    let free = RefCell::new(Vec::new());
     let mut number = 0;
     let mut cpu_before = None;
     let mut cpu_after = None;
@@ -105,6 +109,7 @@ pub(super) async fn run<C: Caller>(
                 cpu_after = Some(cpu_ns());
             }
             let mut ended = |call: Ended| {
+                free.borrow_mut().push(call.share);
                 let in_window = match plan.pace {
                     Pace::Rate(_) => (window_start..window_end).contains(&call.due),
                     Pace::InFlight(_) => (window_start..window_end).contains(&call.answered),
@@ -133,7 +138,15 @@ pub(super) async fn run<C: Caller>(
                     }
                     number += 1;
                     progress = true;
-                    if let Some(done) = calls.begin(one(caller, &sample, number, due)) {
+                    let share = match plan.pace {
+                        Pace::Rate(_) => number as usize % callers.len(),
+                        Pace::InFlight(_) => {
+                            let ended = free.borrow_mut().pop();
+                            ended.unwrap_or_else(|| calls.len() % callers.len())
+                        }
+                    };
+                    let call = one(&callers[share], share, &sample, number, due);
+                    if let Some(done) = calls.begin(call) {
                         ended(done);
                     }
                 }
@@ -200,6 +213,8 @@ const fn in_flight_at_most(pace: Pace) -> usize {
 
 /// A call that has ended.
 struct Ended {
+    /// Which caller made it.
+    share: usize,
     due: u64,
     sent: u64,
     answered: u64,
@@ -250,7 +265,7 @@ impl ServedBy {
 }
 
 /// One request and its answer, which is checked.
-async fn one<C: Caller>(caller: &C, sample: &Sample, number: u64, due: u64) -> Ended {
+async fn one<C: Caller>(caller: &C, share: usize, sample: &Sample, number: u64, due: u64) -> Ended {
     let (request, sent) = sample.request(number);
     let result = match caller.call(request).await {
         Ok(response) if response.body.is_empty() => Err("an answer without a body".to_owned()),
@@ -258,6 +273,7 @@ async fn one<C: Caller>(caller: &C, sample: &Sample, number: u64, due: u64) -> E
         Err(error) => Err(error.to_string()),
     };
     Ended {
+        share,
         due,
         sent,
         answered: now_ns(),
@@ -375,7 +391,8 @@ mod tests {
             alike: false,
         };
         let mut begun = 0;
-        let load = run(caller, plan, &handle, &stop, || begun += 1);
+        let callers = std::slice::from_ref(caller);
+        let load = run(callers, plan, &handle, &stop, || begun += 1);
         let outcome = event_loop.block_on(load).unwrap();
         assert_eq!(begun, 1);
         outcome
@@ -431,6 +448,61 @@ mod tests {
         assert_eq!(one.body.len(), 1024);
     }
 
+    /// Answers when it is polled again; knows how many wait for it at most.
+    #[derive(Default)]
+    struct Later {
+        waiting: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    impl Caller for Later {
+        async fn call(&self, request: Request) -> Result<Response, CallError> {
+            let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+            self.most.fetch_max(waiting, Ordering::Relaxed);
+            let mut polled = false;
+            poll_fn(|cx| {
+                if std::mem::replace(&mut polled, true) {
+                    return Poll::Ready(());
+                }
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            Ok(Response::ok(request.body))
+        }
+
+        async fn send(&self, _event: Event) -> Result<(), CallError> {
+            unreachable!("no event is sent")
+        }
+
+        async fn open(&self, _request: Request) -> Result<CallStream, CallError> {
+            unreachable!("no stream is opened")
+        }
+    }
+
+    #[test]
+    fn each_of_several_callers_keeps_its_share_in_flight() {
+        let mut event_loop = EventLoop::new().unwrap();
+        let handle = event_loop.handle();
+        let stop = AtomicBool::new(false);
+        let plan = Plan {
+            pace: Pace::InFlight(6),
+            warmup: Duration::ZERO,
+            window: Duration::from_millis(20),
+            payload: 0,
+            watch: false,
+            alike: true,
+        };
+        let callers: [Later; 3] = std::array::from_fn(|_| Later::default());
+        let load = run(&callers, plan, &handle, &stop, || {});
+        let outcome = event_loop.block_on(load).unwrap();
+        assert!(outcome.measured.round_trip.count() > 6);
+        for caller in &callers {
+            assert_eq!(caller.most.load(Ordering::Relaxed), 2);
+        }
+    }
+
     #[test]
     fn a_stop_leaves_a_partial_result() {
         let mut event_loop = EventLoop::new().unwrap();
@@ -444,8 +516,8 @@ mod tests {
             watch: false,
             alike: false,
         };
-        let caller = Answers::default();
-        let load = run(&caller, plan, &handle, &stop, || {});
+        let callers = [Answers::default()];
+        let load = run(&callers, plan, &handle, &stop, || {});
         let outcome = event_loop.block_on(load).unwrap();
         assert!(outcome.partial && outcome.duration < Duration::from_secs(60));
     }

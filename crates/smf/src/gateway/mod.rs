@@ -63,8 +63,9 @@ pub struct GatewayArgs {
     /// Tell whenever another replica answers than before, by the names that they have; needs --json
     #[arg(long, requires = "json")]
     watch: bool,
-    /// Requests all alike, as h2load's are: without the two fields that change from one to the next,
-    /// the correlation and the time of sending. No time on the way is measured then
+    /// As h2load does it: requests all alike, without the two fields that change from one to the next,
+    /// the correlation and the time of sending, and each replica of a list keeps its share of those in
+    /// flight. No time on the way is measured then
     #[arg(long)]
     alike: bool,
     #[command(flatten)]
@@ -122,37 +123,46 @@ impl GatewayArgs {
                 let options = self.tls.client()?;
                 let replicas = RoundRobin::new(addresses, protocol, &options, &handle)?;
                 let connections = addresses.len();
-                let drive = self.drive(&replicas, &handle, connections, begun_ns, &stop);
-                event_loop.block_on(drive)?
+                if self.alike {
+                    let replicas = replicas.clients();
+                    let drive = self.drive(replicas, &handle, connections, begun_ns, &stop);
+                    event_loop.block_on(drive)?
+                } else {
+                    let replicas = std::slice::from_ref(&replicas);
+                    let drive = self.drive(replicas, &handle, connections, begun_ns, &stop);
+                    event_loop.block_on(drive)?
+                }
             }
             Target::Fixed(addresses) => {
                 let channel = inline::fixed(addresses, protocol, self.tls.client()?, &handle)?;
                 let connections = addresses.len();
-                let drive = self.drive(&channel, &handle, connections, begun_ns, &stop);
+                let channel = std::slice::from_ref(&channel);
+                let drive = self.drive(channel, &handle, connections, begun_ns, &stop);
                 event_loop.block_on(drive)?
             }
             Target::Service(name) => {
                 let channel = inline::named(name, protocol, self.tls.client()?, &handle)?;
-                let drive = self.drive(&channel, &handle, 1, begun_ns, &stop);
+                let channel = std::slice::from_ref(&channel);
+                let drive = self.drive(channel, &handle, 1, begun_ns, &stop);
                 event_loop.block_on(drive)?
             }
         }
     }
 
-    /// The same whatever `caller` is.
+    /// The same whatever the callers are.
     async fn drive<C: Caller>(
         &self,
-        caller: &C,
+        callers: &[C],
         event_loop: &LoopHandle,
         connections: usize,
         begun_ns: u64,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
-        let first_answer = self.first_answer(caller, event_loop, stop).await?;
+        let first_answer = self.first_answer(&callers[0], event_loop, stop).await?;
         // One for each replica, so that every connection stands before the warm-up.
         let connect = self.connect.map_or(connections, |calls| calls as usize);
-        for _ in 1..connect {
-            self.ask(caller)
+        for number in 1..connect {
+            self.ask(&callers[number % callers.len()])
                 .await
                 .context("connecting to every replica")?;
         }
@@ -169,7 +179,7 @@ impl GatewayArgs {
             alike: self.alike,
         };
         let begun = || self.say("measuring");
-        let outcome = load::run(caller, plan, event_loop, stop, begun).await;
+        let outcome = load::run(callers, plan, event_loop, stop, begun).await;
         let first_ns = first_answer.saturating_sub(begun_ns);
         if self.json {
             report::event(&self.result(&outcome, connections, first_ns));
