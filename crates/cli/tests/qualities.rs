@@ -6,6 +6,7 @@
 mod qualities {
     mod certificates;
     mod link;
+    mod names;
     mod program;
     mod restarts;
     mod silence;
