@@ -17,6 +17,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const WHO: Operation = Operation::from_static("tests.v1.Who/Asks");
@@ -127,6 +128,74 @@ fn the_service_sees_the_certificate_of_its_caller() {
         }
     }
     assert_eq!(server.counters().faults(), 0);
+}
+
+/// A client that counts how often a server's certificate was verified.
+fn counting(own: &str) -> (Option<ClientTls>, Arc<AtomicUsize>) {
+    let verified = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&verified);
+    let accept = move |_: &[String]| {
+        count.fetch_add(1, Ordering::Relaxed);
+        true
+    };
+    let tls = ClientTls::with_names(files(own), Arc::new(accept)).unwrap();
+    (Some(tls), verified)
+}
+
+#[test]
+fn who_comes_again_is_the_same_without_a_full_handshake() {
+    let server = server(mutual());
+    let (tls, verified) = counting("client");
+    for protocol in Protocol::ALL {
+        for outcome in both(&server, protocol, &tls) {
+            assert_eq!(outcome.unwrap(), der("client"), "{protocol}");
+        }
+    }
+    assert_eq!(verified.load(Ordering::Relaxed), 1);
+    // Another client is another, whatever the first one has.
+    let (other, verified) = counting("elsewhere");
+    for outcome in both(&server, Protocol::Native, &other) {
+        assert_eq!(outcome.unwrap(), der("elsewhere"));
+    }
+    assert_eq!(verified.load(Ordering::Relaxed), 1);
+    assert_eq!(server.counters().faults(), 0);
+}
+
+/// By an event loop whose server goes away and comes back with other files.
+#[test]
+fn a_server_that_starts_again_knows_no_session() {
+    let (tls, verified) = counting("client");
+    let first = server(mutual());
+    for outcome in both(&first, Protocol::Native, &tls) {
+        outcome.unwrap();
+    }
+    assert_eq!(verified.load(Ordering::Relaxed), 1);
+    let address = first.addresses()[0].clone();
+    drop(first);
+    let mut options = ServerOptions::default();
+    options.tls = mutual();
+    let again = Server::start(&[address], Arc::new(Who), options).unwrap();
+    for outcome in both(&again, Protocol::Native, &tls) {
+        assert_eq!(outcome.unwrap(), der("client"));
+    }
+    assert_eq!(verified.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn full_handshakes_are_made_where_they_are_wanted() {
+    let (tls, verified) = counting("client");
+    let server = server(mutual());
+    let tls = tls.map(ClientTls::without_resumption);
+    for outcome in both(&server, Protocol::Native, &tls) {
+        outcome.unwrap();
+    }
+    assert_eq!(verified.load(Ordering::Relaxed), 2);
+    let (tls, verified) = counting("client");
+    let server = self::server(mutual().map(ServerTls::without_resumption));
+    for outcome in both(&server, Protocol::Native, &tls) {
+        outcome.unwrap();
+    }
+    assert_eq!(verified.load(Ordering::Relaxed), 2);
 }
 
 #[test]

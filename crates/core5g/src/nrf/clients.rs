@@ -7,8 +7,8 @@
 //! when registering (RFC 7591, 3).
 
 use crate::sbi::Problem;
+use aws_lc_rs::digest::{SHA256, digest};
 use corewire::Headers;
-use ring::digest::{SHA256, digest};
 
 /// The secret's digest; none where everybody is let in.
 pub(super) struct Clients(Option<[u8; 32]>);

@@ -583,8 +583,10 @@ fn tokens_are_signed_for_who_may_have_them() {
             .unwrap()
     };
     let point = [vec![4], coordinate("x"), coordinate("y")].concat();
-    let key =
-        ring::signature::UnparsedPublicKey::new(&ring::signature::ECDSA_P256_SHA256_FIXED, point);
+    let key = aws_lc_rs::signature::UnparsedPublicKey::new(
+        &aws_lc_rs::signature::ECDSA_P256_SHA256_FIXED,
+        point,
+    );
     let signature = BASE64.decode(signature).unwrap();
     key.verify(signed.as_bytes(), &signature).unwrap();
     assert!(key.verify(b"other", &signature).is_err());

@@ -1,10 +1,10 @@
 //! The private half of the key: the NRF's, and the operator's commands'.
 
 use anyhow::anyhow;
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher as _;
@@ -38,7 +38,7 @@ impl Signer {
             None => Self::draw()?,
         };
         let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
-        let key = EcdsaKeyPair::from_pkcs8(algorithm, &document, &random)
+        let key = EcdsaKeyPair::from_pkcs8(algorithm, &document)
             .map_err(|error| anyhow!("no P-256 key in PKCS #8 (DER): {error}"))?;
         let mut hasher = SipHasher13::new();
         hasher.write(key.public_key().as_ref());

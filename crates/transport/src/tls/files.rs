@@ -208,6 +208,13 @@ impl<T> Kept<T> {
         Ok(())
     }
 
+    /// Reads the files now if they have changed.
+    pub(super) fn refresh(&self) -> Result<(), TlsFault> {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        self.look(&mut looked);
+        looked.fault.clone().map_or(Ok(()), Err)
+    }
+
     /// Reads the files now.
     pub(super) fn reload(&self) -> Result<(), TlsFault> {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);

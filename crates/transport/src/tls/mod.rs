@@ -10,13 +10,17 @@
 //! nothing of it. The server learns by ALPN which protocol to put inside (`corewire/1` or `h2`), and
 //! from a client without ALPN by the first octets, as without TLS.
 //!
-//! Certificates come from PEM files and are read again when these change: [`Files`].
+//! Certificates come from PEM files and are read again when these change: [`Files`]. A client that comes
+//! again resumes its session while what it proved holds (`resumption`).
 
+mod configs;
 mod files;
 mod name;
 mod peer_names;
+mod resumption;
 mod secured;
 mod settings;
+mod validity;
 
 pub use files::{Files, TlsFault};
 pub use peer_names::{AcceptNames, certificate_names};

@@ -14,7 +14,7 @@ use rustls::{
 use std::fmt;
 use std::sync::Arc;
 
-/// Whether a certificate with these names is the one that is expected. Called once a connection.
+/// Whether a certificate with these names is the one that is expected. Called once a full handshake.
 pub type AcceptNames = Arc<dyn Fn(&[String]) -> bool + Send + Sync>;
 
 /// The names that a certificate (DER) is for: its subject alternative names that are DNS names or

@@ -1,6 +1,8 @@
 //! A protocol core behind TLS: records on the outside, a [`Core`] inside.
 
 use super::name::{is_refusal, name_of};
+use super::resumption::Bound;
+use super::settings::ClientSession;
 use super::{ALPN_HTTP2, ALPN_NATIVE};
 use crate::event_loop::{ReadBuffers, Told, Tongues};
 use bytes::{Bytes, BytesMut};
@@ -8,7 +10,7 @@ use corewire_message::{
     Body, CallError, Code, ErrorKind, Event, Headers, Origin, Request, Response,
 };
 use corewire_wire::{CallId, Core, Fault, Input, Outbox, Output};
-use rustls::{ClientConnection, Connection, ServerConnection};
+use rustls::{Connection, ServerConnection};
 use std::cell::RefCell;
 use std::io::{self, BufRead, IoSlice, Write};
 use std::time::Instant;
@@ -29,6 +31,8 @@ thread_local! {
 /// before the peer has proved who it is.
 pub(crate) struct Secured {
     session: Connection,
+    /// Until when the session may be resumed.
+    bound: Bound,
     inside: Inside,
     /// Decrypted octets that the inner core has not taken: the start of a frame.
     start: Option<BytesMut>,
@@ -56,21 +60,24 @@ enum Inside {
 
 impl Secured {
     /// The calling side of `inner`.
-    pub(crate) fn client(session: ClientConnection, inner: Box<dyn Core + Send>) -> Self {
-        Self::new(session.into(), Inside::Core(inner))
+    pub(crate) fn client(session: ClientSession, inner: Box<dyn Core + Send>) -> Self {
+        let ClientSession { session, bound } = session;
+        Self::new(session.into(), bound, Inside::Core(inner))
     }
 
     /// The answering side of what the client asks for among what is spoken here.
     pub(crate) fn server(session: ServerConnection, tongues: Tongues) -> Self {
         let draining = false;
-        Self::new(session.into(), Inside::Undecided { tongues, draining })
+        let inside = Inside::Undecided { tongues, draining };
+        Self::new(session.into(), Bound::default(), inside)
     }
 
-    fn new(mut session: Connection, inside: Inside) -> Self {
+    fn new(mut session: Connection, bound: Bound, inside: Inside) -> Self {
         // What is sealed goes to the outbox at once, and that is bounded by its budget.
         session.set_buffer_limit(None);
         Self {
             session,
+            bound,
             inside,
             start: None,
             open: Outbox::new(),
@@ -102,7 +109,8 @@ impl Secured {
             let read = self.session.read_tls(&mut records);
             let read = read.map_err(|_| self.break_off("a TLS record is too long"))?;
             self.received += (before - records.len()) as u64;
-            let processed = self.session.process_new_packets();
+            let session = &mut self.session;
+            let processed = self.bound.within(|| session.process_new_packets());
             let state = processed.map_err(|error| {
                 self.refused = is_refusal(&error) && !self.heard;
                 self.break_off(name_of(&error))

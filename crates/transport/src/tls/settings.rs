@@ -1,12 +1,13 @@
 //! What each end presents and what it accepts.
 
+use super::configs::{ClientConfigs, Clock, client_configs, server_config};
 use super::files::{Files, Kept, TlsFault};
-use super::peer_names::{AcceptNames, NamedVerifier};
-use super::{ALPN_HTTP2, ALPN_NATIVE};
+use super::peer_names::AcceptNames;
+use super::resumption::{Bound, NoTickets};
 use crate::Protocol;
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
-use rustls::server::WebPkiClientVerifier;
+use rustls::time_provider::DefaultTimeProvider;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub enum ClientCertificates {
 pub struct ServerTls {
     kept: Arc<Kept<rustls::ServerConfig>>,
     clear_text: bool,
+    resumption: bool,
 }
 
 impl ServerTls {
@@ -50,11 +52,28 @@ impl ServerTls {
     /// # Errors
     /// As [`new`](Self::new), and when clients are asked but no authorities are given.
     pub fn with_clients(files: Files, clients: ClientCertificates) -> Result<Self, TlsFault> {
-        let kept = Kept::new(files, move |files| server_config(files, clients))?;
+        Self::by_clock(files, clients, Arc::new(DefaultTimeProvider))
+    }
+
+    pub(super) fn by_clock(
+        files: Files,
+        clients: ClientCertificates,
+        clock: Clock,
+    ) -> Result<Self, TlsFault> {
+        let kept = Kept::new(files, move |files| server_config(files, clients, &clock))?;
         Ok(Self {
             kept: Arc::new(kept),
             clear_text: false,
+            resumption: true,
         })
+    }
+
+    /// Every connection begins with a full handshake: no tickets. Otherwise a client that comes again
+    /// resumes its session for an hour, or until a certificate of its chain ends; other files end all.
+    #[must_use]
+    pub const fn without_resumption(mut self) -> Self {
+        self.resumption = false;
+        self
     }
 
     /// Clients may speak clear text on the same port: for the time in which they change over.
@@ -84,7 +103,13 @@ impl ServerTls {
     }
 
     pub(crate) fn config(&self, now: Instant) -> Arc<rustls::ServerConfig> {
-        self.kept.at(now)
+        let config = self.kept.at(now);
+        if self.resumption {
+            return config;
+        }
+        let mut config = (*config).clone();
+        config.ticketer = Arc::new(NoTickets);
+        Arc::new(config)
     }
 }
 
@@ -99,12 +124,13 @@ impl fmt::Debug for ServerTls {
 pub struct ClientTls {
     kept: Arc<Kept<ClientConfigs>>,
     server_name: Option<Arc<str>>,
+    resumption: bool,
 }
 
-/// One for each name of a protocol in ALPN.
-struct ClientConfigs {
-    native: Arc<rustls::ClientConfig>,
-    http2: Arc<rustls::ClientConfig>,
+/// A connection that begins.
+pub(crate) struct ClientSession {
+    pub(super) session: rustls::ClientConnection,
+    pub(super) bound: Bound,
 }
 
 impl ClientTls {
@@ -116,10 +142,19 @@ impl ClientTls {
     /// When a file cannot be read or used (the error names it and what is wrong), or no
     /// authorities are given.
     pub fn new(files: Files) -> Result<Self, TlsFault> {
-        let kept = Kept::new(files, |files| client_configs(files, None))?;
+        Self::by_clock(files, None, Arc::new(DefaultTimeProvider))
+    }
+
+    pub(super) fn by_clock(
+        files: Files,
+        accept: Option<AcceptNames>,
+        clock: Clock,
+    ) -> Result<Self, TlsFault> {
+        let make = move |files: &Files| client_configs(files, accept.clone(), &clock);
         Ok(Self {
-            kept: Arc::new(kept),
+            kept: Arc::new(Kept::new(files, make)?),
             server_name: None,
+            resumption: true,
         })
     }
 
@@ -129,11 +164,16 @@ impl ClientTls {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_names(files: Files, accept: AcceptNames) -> Result<Self, TlsFault> {
-        let make = move |files: &Files| client_configs(files, Some(Arc::clone(&accept)));
-        Ok(Self {
-            kept: Arc::new(Kept::new(files, make)?),
-            server_name: None,
-        })
+        Self::by_clock(files, Some(accept), Arc::new(DefaultTimeProvider))
+    }
+
+    /// Every connection begins with a full handshake. Otherwise one to a server that was spoken to
+    /// before resumes its session, as [`ServerTls::without_resumption`] says; `accept` is asked at full
+    /// handshakes alone.
+    #[must_use]
+    pub const fn without_resumption(mut self) -> Self {
+        self.resumption = false;
+        self
     }
 
     /// Expects the server's certificate to be for this name (or address) instead of the
@@ -155,6 +195,15 @@ impl ClientTls {
         self.kept.reload()
     }
 
+    /// Reads the files now if they are others than those in use; what is in use, sessions included, stays
+    /// otherwise.
+    ///
+    /// # Errors
+    /// When they cannot be used: the last good ones stay.
+    pub fn refresh(&self) -> Result<(), TlsFault> {
+        self.kept.refresh()
+    }
+
     /// As [`ServerTls::fault`].
     #[must_use]
     pub fn fault(&self) -> Option<TlsFault> {
@@ -166,7 +215,7 @@ impl ClientTls {
         protocol: Protocol,
         authority: &str,
         now: Instant,
-    ) -> Result<rustls::ClientConnection, TlsFault> {
+    ) -> Result<ClientSession, TlsFault> {
         let configs = self.kept.at(now);
         let config = match protocol {
             Protocol::Native => &configs.native,
@@ -176,8 +225,14 @@ impl ClientTls {
             Some(name) => server_name(name)?,
             None => server_name(host(authority))?,
         };
-        rustls::ClientConnection::new(Arc::clone(config), name)
-            .map_err(|error| TlsFault::new(Path::new(""), error.to_string()))
+        let mut config = Arc::clone(config);
+        if !self.resumption {
+            Arc::make_mut(&mut config).resumption = Resumption::disabled();
+        }
+        let mut bound = Bound::at(authority);
+        let session = bound.within(|| rustls::ClientConnection::new(config, name));
+        let session = session.map_err(|error| TlsFault::new(Path::new(""), error.to_string()))?;
+        Ok(ClientSession { session, bound })
     }
 }
 
@@ -201,96 +256,6 @@ fn host(authority: &str) -> &str {
         _ => authority,
     };
     host.trim_start_matches('[').trim_end_matches(']')
-}
-
-/// The cryptography: ring's, the shorter key of AES first. Given by name everywhere, because a
-/// default for the whole process could be set by somebody else.
-fn provider() -> Arc<CryptoProvider> {
-    let mut provider = ring::default_provider();
-    let short = ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
-    provider
-        .cipher_suites
-        .sort_by_key(|suite| suite.suite() != short.suite());
-    Arc::new(provider)
-}
-
-fn server_config(
-    files: &Files,
-    clients: ClientCertificates,
-) -> Result<rustls::ServerConfig, TlsFault> {
-    let nowhere = Path::new("");
-    let (chain, key) = files
-        .identity()?
-        .ok_or_else(|| TlsFault::new(nowhere, "a TLS server needs a certificate and its key"))?;
-    let builder = rustls::ServerConfig::builder_with_provider(provider())
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(|error| TlsFault::new(nowhere, error.to_string()))?;
-    let builder = match clients {
-        ClientCertificates::NotAsked => builder.with_no_client_auth(),
-        asked => {
-            let roots = files.roots()?.ok_or_else(|| {
-                let text = "to check the certificates of clients, authorities must be given";
-                TlsFault::new(nowhere, text)
-            })?;
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
-            let verifier = match asked {
-                ClientCertificates::Optional => verifier.allow_unauthenticated(),
-                _ => verifier,
-            };
-            let verifier = verifier.build().map_err(|error| {
-                TlsFault::new(
-                    files.authorities.as_deref().unwrap_or(nowhere),
-                    error.to_string(),
-                )
-            })?;
-            builder.with_client_cert_verifier(verifier)
-        }
-    };
-    let mut config = builder.with_single_cert(chain, key).map_err(|error| {
-        let path = files.certificate.as_deref().unwrap_or(nowhere);
-        TlsFault::new(path, format!("does not go with its key: {error}"))
-    })?;
-    config.alpn_protocols = vec![ALPN_NATIVE.to_vec(), ALPN_HTTP2.to_vec()];
-    Ok(config)
-}
-
-fn client_configs(files: &Files, accept: Option<AcceptNames>) -> Result<ClientConfigs, TlsFault> {
-    let nowhere = Path::new("");
-    let roots = files.roots()?.ok_or_else(|| {
-        let text = "a TLS client needs the authorities that it believes";
-        TlsFault::new(nowhere, text)
-    })?;
-    let builder = rustls::ClientConfig::builder_with_provider(provider())
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(|error| TlsFault::new(nowhere, error.to_string()))?;
-    let builder = match accept {
-        None => builder.with_root_certificates(roots),
-        Some(accept) => {
-            let verifier = NamedVerifier::new(roots, provider(), accept).map_err(|error| {
-                let path = files.authorities.as_deref().unwrap_or(nowhere);
-                TlsFault::new(path, error.to_string())
-            })?;
-            builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(verifier))
-        }
-    };
-    let config = match files.identity()? {
-        None => builder.with_no_client_auth(),
-        Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(|error| {
-            let path = files.certificate.as_deref().unwrap_or(nowhere);
-            TlsFault::new(path, format!("does not go with its key: {error}"))
-        })?,
-    };
-    let with_alpn = |name: &[u8]| {
-        let mut config = config.clone();
-        config.alpn_protocols = vec![name.to_vec()];
-        Arc::new(config)
-    };
-    Ok(ClientConfigs {
-        native: with_alpn(ALPN_NATIVE),
-        http2: with_alpn(ALPN_HTTP2),
-    })
 }
 
 #[cfg(test)]

@@ -60,11 +60,11 @@ fn kdf(key: &[u8], fc: u8, parameters: &[&[u8]]) -> Vec<u8> {
 }
 
 mod hmac_sha256 {
-    //! RFC 2104 over SHA-256, by `ring`, which TLS uses too.
+    //! RFC 2104 over SHA-256, by `aws-lc-rs`, which TLS uses too.
 
     pub(super) fn hmac(key: &[u8], input: &[u8]) -> Vec<u8> {
-        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key);
-        ring::hmac::sign(&key, input).as_ref().to_vec()
+        let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, key);
+        aws_lc_rs::hmac::sign(&key, input).as_ref().to_vec()
     }
 }
 
