@@ -43,6 +43,7 @@ pub mod sbi;
 mod smf;
 mod source3;
 pub mod subscribers;
+mod tls;
 mod token;
 mod trace;
 mod udm;

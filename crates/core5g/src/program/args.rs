@@ -1,5 +1,6 @@
 //! `corewire core`: what it can be told.
 
+use super::certificates::MADE;
 use super::secrets::Secrets;
 use super::state::{Core, Folder};
 use super::{down, mend, status, up};
@@ -7,6 +8,7 @@ use crate::runtime::Flow;
 use crate::subscribers::SubscriberArgs;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use corewire::ClientOptions;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -78,6 +80,11 @@ pub(super) struct UpArgs {
     /// true]
     #[arg(long, value_name = "true|false")]
     pub(super) oauth2: Option<bool>,
+    /// NFs call each other by mutual TLS, the NRF too: with the certificates of this folder
+    /// (authority.pem; NAME.pem and NAME.key, or nf.pem and nf.key for all), or with ones that openssl
+    /// makes [default: the file's, else clear text]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = MADE)]
+    pub(super) tls: Option<PathBuf>,
     #[command(flatten)]
     pub(super) folder: Folder,
     /// Print what runs where as JSON
@@ -129,8 +136,13 @@ impl CoreArgs {
 fn subscriber(command: &SubscriberCommand) -> anyhow::Result<ExitCode> {
     let folder = command.folder.path()?;
     let authorization = Secrets::operator(&folder, "UDM", "corewire-subscribers")?;
-    command.args.run(authorization.as_deref(), || {
-        let core = Core::read(&folder)?;
+    let core = Core::read(&folder)?;
+    let mut options = ClientOptions::default();
+    options.tls = match &core {
+        Some(core) => core.tls.client()?,
+        None => None,
+    };
+    command.args.run(authorization.as_deref(), &options, || {
         let udm = core.and_then(|core| core.nfs.into_iter().find(|nf| nf.name == "udm"));
         let udm = udm.context("no core runs here: start one, or name its UDM with --udm")?;
         Ok(udm.address)

@@ -14,11 +14,13 @@
 //! pdu_sessions = 1              # replicas of SMF-PDU-Session
 //! subscribers = "subscribers.toml"
 //! oauth2 = true                 # NFs ask each other for access tokens of the NRF
+//! tls = "certificates"          # a folder of certificates, or "made": mutual TLS between the NFs
 //!
 //! [dnn]
 //! internet = "10.45.0.0/16"     # addresses for its UEs
 //! ```
 
+use super::certificates::MADE;
 use anyhow::Context as _;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -42,6 +44,7 @@ pub(super) struct Config {
     pub(super) pdu_sessions: usize,
     pub(super) subscribers: Option<PathBuf>,
     pub(super) oauth2: bool,
+    pub(super) tls: Option<PathBuf>,
     pub(super) dnn: BTreeMap<String, String>,
 }
 
@@ -61,6 +64,7 @@ impl Default for Config {
             pdu_sessions: 1,
             subscribers: None,
             oauth2: true,
+            tls: None,
             dnn: BTreeMap::from([("internet".to_owned(), "10.45.0.0/16".to_owned())]),
         }
     }
@@ -78,6 +82,11 @@ impl Config {
         // Paths are relative to the file that names them.
         if let (Some(subscribers), Some(folder)) = (&mut config.subscribers, path.parent()) {
             *subscribers = folder.join(&*subscribers);
+        }
+        if let (Some(tls), Some(folder)) = (&mut config.tls, path.parent())
+            && *tls != Path::new(MADE)
+        {
+            *tls = folder.join(&*tls);
         }
         Ok(config)
     }

@@ -7,6 +7,7 @@
 //! ```
 
 mod args;
+mod certificates;
 mod config;
 mod down;
 mod mend;

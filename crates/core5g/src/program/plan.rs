@@ -36,6 +36,12 @@ impl Plan<'_> {
         }
     }
 
+    /// What all of them are called.
+    pub(super) fn names(&self) -> Vec<String> {
+        let all = std::iter::once(self.nrf()).chain(self.others(""));
+        all.map(|program| program.name).collect()
+    }
+
     /// Everybody else, who finds the others there.
     pub(super) fn others(&self, nrf: &str) -> Vec<Program> {
         let config = self.config;

@@ -1,5 +1,6 @@
 //! The state folder: who runs where, and their logs.
 
+use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,9 @@ pub(super) struct Core {
     pub(super) threads: usize,
     pub(super) n2: String,
     pub(super) n2_address: String,
+    /// What the operator shows the NFs where they speak TLS.
+    #[serde(default)]
+    pub(super) tls: TlsArgs,
     pub(super) nfs: Vec<Nf>,
     /// It is being ended: nothing is started again.
     #[serde(default)]

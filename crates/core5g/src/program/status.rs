@@ -3,6 +3,7 @@
 use super::args::StatusArgs;
 use super::state::{Core, Nf};
 use corewire::blocking::{Caller as _, Client};
+use corewire::tls::ClientTls;
 use corewire::{ClientOptions, Request};
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -20,7 +21,8 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         );
         return Ok(ExitCode::FAILURE);
     };
-    let rows: Vec<Row<'_>> = core.nfs.iter().map(Row::of).collect();
+    let tls = core.tls.client()?;
+    let rows: Vec<Row<'_>> = core.nfs.iter().map(|nf| Row::of(nf, &tls)).collect();
     if args.json {
         let nfs: Vec<Value> = rows.iter().map(Row::document).collect();
         println!(
@@ -60,14 +62,17 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(nf: &'a Nf) -> Self {
+    fn of(nf: &'a Nf, tls: &Option<ClientTls>) -> Self {
         let alive = nf.is_alive();
         Self {
             nf,
             alive,
             cpu: nf.cpu().filter(|_| alive),
             resident: nf.resident().filter(|_| alive),
-            numbers: if alive { ask(&nf.address) } else { Value::Null },
+            numbers: match alive {
+                true => ask(&nf.address, tls),
+                false => Value::Null,
+            },
         }
     }
 
@@ -113,12 +118,13 @@ impl<'a> Row<'a> {
 }
 
 /// What an NF counts.
-fn ask(address: &str) -> Value {
+fn ask(address: &str, tls: &Option<ClientTls>) -> Value {
     let Ok(endpoint) = format!("native://{address}").parse() else {
         return Value::Null;
     };
     let mut options = ClientOptions::default();
     options.connect_timeout = PATIENCE;
+    options.tls.clone_from(tls);
     let client = Client::new(endpoint, options);
     let request = Request::new(crate::runtime::STATUS).with_deadline(Instant::now() + PATIENCE);
     let Ok(response) = client.call(request) else {

@@ -1,11 +1,13 @@
 //! `corewire core up`.
 
 use super::args::UpArgs;
+use super::certificates::{Certificates, MADE, OPERATOR};
 use super::config::Config;
-use super::plan::Plan;
+use super::plan::{Plan, Program};
 use super::process::{Starting, end_all};
 use super::secrets::Secrets;
 use super::state::{Core, Nf};
+use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use corewire::mesh::config::Transport;
 use std::fs::{self, DirBuilder};
@@ -47,13 +49,26 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
         subscribers: &subscribers,
         secrets: secrets.as_ref(),
     };
+    let certificates = match &config.tls {
+        None => None,
+        Some(made) if made == Path::new(MADE) => {
+            let names = plan.names();
+            let all = names.iter().map(String::as_str).chain([OPERATOR]);
+            Some(Certificates::made(&folder, all)?)
+        }
+        Some(given) => Some(Certificates::given(given)?),
+    };
     let core = Core {
         transport: config.transport.clone(),
         flow: args.flow.name().to_owned(),
         threads: config.threads,
         n2: config.n2.clone(),
         n2_address: config.n2_listen.clone(),
-        nfs: start(&plan, &folder)?,
+        tls: match &certificates {
+            Some(certificates) => certificates.of(OPERATOR)?,
+            None => TlsArgs::default(),
+        },
+        nfs: start(&plan, certificates.as_ref(), &folder)?,
         ending: false,
     };
     if let Err(error) = core.write(&folder) {
@@ -82,6 +97,9 @@ fn settings(args: &UpArgs) -> anyhow::Result<Config> {
     set(&mut config.transport, &args.transport);
     set(&mut config.n2, &args.n2);
     set(&mut config.n2_listen, &args.n2_listen);
+    if args.tls.is_some() {
+        config.tls.clone_from(&args.tls);
+    }
     if let Some(oauth2) = args.oauth2 {
         config.oauth2 = oauth2;
     }
@@ -91,15 +109,41 @@ fn settings(args: &UpArgs) -> anyhow::Result<Config> {
     if args.subscribers.is_some() {
         config.subscribers.clone_from(&args.subscribers);
     }
-    config.transport.parse::<Transport>()?;
+    let transport = config.transport.parse::<Transport>()?;
+    if transport == Transport::Shm && config.tls.is_some() {
+        bail!("shm has no TLS: what is shared never leaves the machine; leave one of them out");
+    }
     Ok(config)
 }
 
 /// Starts every process; when one does not come up, none is left.
-fn start(plan: &Plan<'_>, folder: &Path) -> anyhow::Result<Vec<Nf>> {
+fn start(
+    plan: &Plan<'_>,
+    certificates: Option<&Certificates>,
+    folder: &Path,
+) -> anyhow::Result<Vec<Nf>> {
     let until = Instant::now() + PATIENCE;
-    let nrf = Starting::new(&plan.nrf(), folder)?.ready(until)?;
-    let programs = plan.others(&nrf.address);
+    let told = |mut program: Program| -> anyhow::Result<Program> {
+        if let Some(certificates) = certificates {
+            let own = certificates.of(&program.name)?;
+            program.arguments.extend(own.arguments());
+        }
+        Ok(program)
+    };
+    // Whoever has no certificate is found before anybody runs.
+    let nrf = told(plan.nrf())?;
+    let others = |nrf: &str| -> anyhow::Result<Vec<Program>> {
+        plan.others(nrf).into_iter().map(told).collect()
+    };
+    others("")?;
+    let nrf = Starting::new(&nrf, folder)?.ready(until)?;
+    let programs = match others(&nrf.address) {
+        Ok(programs) => programs,
+        Err(error) => {
+            end_all(&[nrf], Duration::from_secs(1));
+            return Err(error);
+        }
+    };
     let mut ready = vec![nrf];
     let mut starting = Vec::new();
     let mut fault = None;
@@ -153,8 +197,12 @@ fn print(core: &Core, folder: &Path, subscribers: &Path) {
         "{:<18} {:<21} N2 over {}",
         "gNBs connect to", core.n2_address, core.n2
     );
+    let secured = match core.tls.certificate {
+        Some(_) => " with mutual TLS",
+        None => "",
+    };
     println!(
-        "NFs call each other over {}, flow {}; state and logs in {}",
+        "NFs call each other over {}{secured}, flow {}; state and logs in {}",
         core.transport,
         core.flow,
         folder.display()

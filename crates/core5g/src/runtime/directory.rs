@@ -5,6 +5,7 @@ use corewire::mesh::config::{
     Cluster, Endpoints, Resolution, RouteConfig, Snapshot, SnapshotSource, Transport,
 };
 use corewire::mesh::{Mesh, MeshChannel, MeshOptions};
+use corewire::tls::ClientTls;
 use corewire::{Address, Client, ClientOptions, LoopHandle, parse_address};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +42,7 @@ pub(super) struct Directory {
     direct: Mutex<HashMap<(usize, String), Client>>,
     loops: Vec<LoopHandle>,
     transport: Transport,
+    tls: Option<ClientTls>,
 }
 
 impl Directory {
@@ -48,6 +50,7 @@ impl Directory {
         options: &NfOptions,
         consumed: &[&'static str],
         loops: &[LoopHandle],
+        tls: Option<ClientTls>,
     ) -> std::io::Result<Self> {
         let mut known: BTreeMap<String, Known> = consumed
             .iter()
@@ -65,6 +68,7 @@ impl Directory {
             mesh_options = mesh_options.with_loop(handle.clone());
         }
         mesh_options.client.longest_backoff = Some(LONGEST_BACKOFF);
+        mesh_options.client.tls.clone_from(&tls);
         let mesh = Mesh::start(source.clone(), mesh_options)?;
         let channels = known
             .keys()
@@ -85,6 +89,7 @@ impl Directory {
             direct: Mutex::default(),
             loops: loops.to_vec(),
             transport: options.transport,
+            tls,
         })
     }
 
@@ -109,6 +114,7 @@ impl Directory {
         let mut options = ClientOptions::default();
         options.connect_timeout = CONNECT_TIMEOUT;
         options.longest_backoff = Some(LONGEST_BACKOFF);
+        options.tls.clone_from(&self.tls);
         let client = self.loops[loop_index].connect(endpoint, options);
         direct.insert(key, client.clone());
         Some(client)

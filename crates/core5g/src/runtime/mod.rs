@@ -32,8 +32,9 @@ pub(crate) use profile::Profile;
 pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest, path_of};
 
 use crate::trace::Trace;
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use corewire::health::{Health, Serving};
+use corewire::mesh::config::Transport;
 use corewire::{LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
 use directory::Directory;
 use grants::Grants;
@@ -96,9 +97,15 @@ impl Runtime {
         &self.0.instance
     }
 
-    /// Where others reach this instance: `http://host:port`.
+    /// Where others reach this instance: `http://host:port`, or `https`.
     pub(crate) fn api_root(&self) -> &str {
         &self.0.api_root
+    }
+
+    /// The root of another NF of this core, which is reached as this one is.
+    pub(crate) fn root_at(&self, authority: impl std::fmt::Display) -> String {
+        let scheme = self.0.api_root.split("://").next().unwrap_or("http");
+        format!("{scheme}://{authority}")
     }
 
     /// Which operations drive the procedures.
@@ -157,6 +164,14 @@ fn run<S: Service>(
         .collect::<Result<Vec<_>, _>>()?;
     let mut server_options = ServerOptions::default();
     server_options.loops = options.threads;
+    server_options.tls = options.tls.server()?;
+    let scheme = match &server_options.tls {
+        Some(_) if options.transport == Transport::Shm => {
+            bail!("--transport shm has no TLS: what is shared never leaves the machine")
+        }
+        Some(_) => "https",
+        None => "http",
+    };
     let who = place.clone();
     server_options.on_fault = Some(OnFault::new(move |peer, why| {
         eprintln!("{who}: {}: {why}", peer.address);
@@ -187,12 +202,12 @@ fn run<S: Service>(
     let authority = options.nrf.clone().filter(|_| options.oauth2);
     let secret = options.secret()?;
     let runtime = Runtime(Arc::new(Inner {
-        directory: Directory::new(options, profile.consumed(), &loops)?,
+        directory: Directory::new(options, profile.consumed(), &loops, options.tls.client()?)?,
         grants: Grants::new(authority.clone(), profile.nf_type(), secret),
         profile: profile.clone(),
         loops,
         instance,
-        api_root: format!("http://{own}"),
+        api_root: format!("{scheme}://{own}"),
         flow: options.flow,
         gauges,
         trace: trace.clone(),
@@ -205,7 +220,7 @@ fn run<S: Service>(
         runtime.spawn(0, async move { task.grants().keep(&task.sbi(0)).await });
     }
     hosted.host(service, guard);
-    profile.complete(runtime.instance(), own);
+    profile.complete(runtime.instance(), scheme, own);
     let registered = match &options.nrf {
         Some(nrf) => {
             // First: the NRF gives tokens to who is registered.

@@ -1,5 +1,6 @@
 //! The options that every NF of the core has.
 
+use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use clap::{ArgAction, Args, ValueEnum};
 use corewire::mesh::config::Transport;
@@ -44,6 +45,8 @@ pub(crate) struct NfOptions {
     /// NRF's own: what they must show [default: whoever reaches the NRF may]
     #[arg(long, value_name = "FILE")]
     pub(crate) client_secret: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
     /// Print JSON events for a program, and end with standard input
     #[arg(long)]
     pub(crate) json: bool,

@@ -78,7 +78,7 @@ impl Profile {
     }
 
     /// Fills in what is known only when the process listens.
-    pub(super) fn complete(&mut self, instance: &str, address: &str) {
+    pub(super) fn complete(&mut self, instance: &str, scheme: &str, address: &str) {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "80"));
         let port: u16 = port.parse().unwrap_or(80);
         let services: Map<String, Value> = self
@@ -92,7 +92,7 @@ impl Profile {
                         "apiVersionInUri": version,
                         "apiFullVersion": format!("{}.0.0", version.trim_start_matches('v')),
                     }],
-                    "scheme": "http",
+                    "scheme": scheme,
                     "nfServiceStatus": "REGISTERED",
                     "ipEndPoints": [{"ipv4Address": host, "port": port}],
                     "priority": 0,

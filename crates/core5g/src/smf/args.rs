@@ -15,7 +15,7 @@ pub struct SmfArgs {
 #[derive(Debug, Subcommand)]
 enum Half {
     /// What AMFs see as the SMF: hands each request to the replica that holds the session
-    Gateway(GatewayArgs),
+    Gateway(Box<GatewayArgs>),
     /// A replica that holds PDU sessions
     PduSession(Box<PduSessionArgs>),
 }

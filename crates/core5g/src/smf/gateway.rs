@@ -71,7 +71,7 @@ impl Gateway {
             .map_err(|_| Problem::new(404, "CONTEXT_NOT_FOUND"))?;
         let path = format!("{SM_CONTEXTS}/{text}/{}", exchange.param("operation"));
         let request = copy(&exchange, path);
-        let maker = format!("http://{}", reference.maker());
+        let maker = self.runtime.root_at(reference.maker());
         match self.sbi().at(&maker, request.clone()).await {
             Err(failure) if failure.is_not_sent() => {
                 let answered = self.sbi().call(REPLICA_SERVICE, request.clone()).await;

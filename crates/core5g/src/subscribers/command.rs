@@ -102,13 +102,14 @@ struct RemoveArgs {
 
 impl SubscriberArgs {
     /// Does it, and says what was done. `default` finds the UDM where none is named, `authorization`
-    /// is what it is shown.
+    /// is what it is shown, `options` are those of the connection.
     ///
     /// # Errors
     /// What the UDM says, or that it is not there.
     pub fn run(
         &self,
         authorization: Option<&str>,
+        options: &ClientOptions,
         default: impl FnOnce() -> anyhow::Result<String>,
     ) -> anyhow::Result<ExitCode> {
         let at = match &self.what {
@@ -117,7 +118,10 @@ impl SubscriberArgs {
             What::Remove(args) => &args.at,
         };
         let udm = &at.udm.clone().map_or_else(default, Ok)?;
-        let ask = |method, path: &str, body| ask(udm, (method, path), authorization, body);
+        let ask = |method, path: &str, body| {
+            let client = client(udm, options.clone())?;
+            ask(&client, (method, path), authorization, body)
+        };
         match &self.what {
             What::Add(args) => {
                 let (sst, sd) = match args.slice.split_once('-') {
@@ -153,16 +157,19 @@ impl SubscriberArgs {
     }
 }
 
+fn client(udm: &str, options: ClientOptions) -> anyhow::Result<Client> {
+    let endpoint: Endpoint = format!("rest://{udm}")
+        .parse()
+        .with_context(|| format!("--udm {udm}: HOST:PORT is needed"))?;
+    Ok(Client::new(endpoint, options))
+}
+
 fn ask(
-    udm: &str,
+    channel: &Client,
     (method, path): (Option<&str>, &str),
     authorization: Option<&str>,
     body: Vec<u8>,
 ) -> anyhow::Result<Vec<u8>> {
-    let endpoint: Endpoint = format!("rest://{udm}")
-        .parse()
-        .with_context(|| format!("--udm {udm}: HOST:PORT is needed"))?;
-    let channel = Client::new(endpoint, ClientOptions::default());
     let mut headers = Headers::new();
     headers.append("content-type", "application/json")?;
     if let Some(method) = method {
@@ -180,7 +187,7 @@ fn ask(
         Ok(answer) => bail!("the UDM says: {}", answer.status),
         Err(error) => match error.response() {
             Some(answer) => bail!("the UDM says: {}", answer.status),
-            None => Err(error).with_context(|| format!("the UDM at {udm} does not answer")),
+            None => Err(error).context("the UDM does not answer"),
         },
     }
 }

@@ -88,7 +88,8 @@ pub(super) struct PduSessions {
 
 impl PduSessions {
     fn new(runtime: &Runtime, part: Part, dnns: &[DnnPool]) -> anyhow::Result<Self> {
-        let authority = runtime.api_root().trim_start_matches("http://");
+        let root = runtime.api_root();
+        let authority = root.split_once("://").map_or(root, |(_, rest)| rest);
         let maker = authority
             .parse()
             .with_context(|| format!("a replica listens at an IPv4 address, not {authority}"))?;
@@ -231,7 +232,7 @@ impl PduSessions {
     /// The address is one of the replica's that made the session: it learns, when it is there, that
     /// the session is gone.
     fn tell_maker(&self, reference: SmContextRef, sbi: &Sbi) {
-        let root = format!("http://{}", reference.maker());
+        let root = self.runtime.root_at(reference.maker());
         self.until_done(sbi, move |sbi| {
             let request = SbiRequest::post(format!("{SM_CONTEXTS}/{reference}/release"));
             let root = root.clone();
