@@ -43,7 +43,7 @@ inline corewire::ChannelOptions channel_options(const Endpoint& server) {
             files.certificate = tls.certificate;
             files.key = tls.key;
         }
-        options.tls = corewire::ClientTls{.files = std::move(files)};
+        options.tls = corewire::ClientTls{.files = std::move(files), .shared = tls.resume};
     }
     options.call_timeout = std::chrono::seconds(kCallTimeoutSeconds);
     if (waiting() == Waiting::polling) options.busy_poll = kPolling;

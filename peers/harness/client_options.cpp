@@ -32,6 +32,7 @@ Usage: corewire-peer-client --adapter NAME --connect HOST:PORT [options]
   --tls-authorities F   PEM file: who issued the server's certificate
   --tls-certificate F, --tls-key F
                         PEM files: this end's certificate and its key, for --tls mutual
+  --tls-resume          connections go on from the sessions of earlier ones (adapters CW-* only)
   --cpus LIST           run on these CPUs only, for example 1 or 0,2-3
   --list                print all adapters as JSON lines, and whether this build has them
   --help                this text

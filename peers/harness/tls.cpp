@@ -27,6 +27,8 @@ bool read_tls_option(Arguments& arguments, Tls& tls) {
         tls.key = arguments.value();
     } else if (arguments.is("--tls-authorities")) {
         tls.authorities = arguments.value();
+    } else if (arguments.is("--tls-resume")) {
+        tls.resume = true;
     } else {
         return false;
     }
@@ -34,6 +36,9 @@ bool read_tls_option(Arguments& arguments, Tls& tls) {
 }
 
 void check_tls(const Tls& tls, const Adapter& adapter, bool is_server) {
+    if (tls.resume && (is_server || !tls.on() || !adapter.name.starts_with("CW-"))) {
+        throw UsageError("--tls-resume is for clients with TLS of the adapters CW-*");
+    }
     if (!tls.on()) return;
     if (!adapter.no_tls.empty()) {
         throw UsageError(std::string(adapter.name) + " has no TLS: " + std::string(adapter.no_tls));

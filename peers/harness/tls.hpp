@@ -23,6 +23,8 @@ struct Tls {
     std::string certificate{};
     std::string key{};
     std::string authorities{};
+    /// Connections go on from earlier ones' sessions.
+    bool resume = false;
 
     [[nodiscard]] bool on() const noexcept { return mode != Mode::off; }
     [[nodiscard]] bool mutual() const noexcept { return mode == Mode::mutual; }

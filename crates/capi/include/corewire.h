@@ -192,8 +192,11 @@ typedef struct corewire_channel_options {
     // Not 0: for a "native://" endpoint on this host, use shared memory where the service offers
     // it, and the socket otherwise. Not with TLS. An endpoint "shm://" needs no such setting.
     uint32_t shared_memory;
-    // Must be 0.
-    uint32_t reserved;
+    // TLS: not 0: channels of this process with the same files share what was read of them and their
+    // sessions, so that a new channel's connection goes on from an earlier one's to the same service,
+    // without certificates being sent and checked again (docs/tls.md). 0: only connections of this
+    // channel do.
+    uint32_t tls_shared;
 } corewire_channel_options;
 
 // Some octets, borrowed. Nothing ends them: texts in it have no NUL. Laid out as struct iovec.

@@ -148,6 +148,9 @@ struct ClientTls {
     TlsFiles files;
     /// The name that the service's certificate must be for; empty: the endpoint's host.
     std::string server_name{};
+    /// Channels of this process with the same files share what was read of them and their sessions:
+    /// a new channel's connection goes on from an earlier one's.
+    bool shared = false;
 };
 
 /// What a server asks of its clients.
@@ -203,6 +206,7 @@ struct ChannelOptions {
             options.tls_certificate = detail::text_or_null(tls->files.certificate);
             options.tls_key = detail::text_or_null(tls->files.key);
             options.tls_server_name = detail::text_or_null(tls->server_name);
+            options.tls_shared = tls->shared ? 1 : 0;
         }
         return options;
     }

@@ -44,6 +44,7 @@ mod options;
 mod response;
 mod server;
 mod server_stream;
+mod shared_tls;
 mod stream;
 #[cfg(test)]
 mod tests;

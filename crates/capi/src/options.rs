@@ -5,6 +5,7 @@ use crate::boundary::{boundary, text};
 use crate::error::{Fault, corewire_error};
 use crate::headers::{collect, corewire_header};
 use crate::operation::corewire_operation;
+use crate::shared_tls;
 use corewire_message::{Priority, Request};
 use corewire_transport::ClientOptions;
 use corewire_transport::tls::{ClientTls, Files};
@@ -106,8 +107,11 @@ pub struct corewire_channel_options {
     /// Not 0: for a "native://" endpoint on this host, use shared memory where the service offers
     /// it, and the socket otherwise. Not with TLS. An endpoint "shm://" needs no such setting.
     pub shared_memory: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// TLS: not 0: channels of this process with the same files share what was read of them and their
+    /// sessions, so that a new channel's connection goes on from an earlier one's to the same service,
+    /// without certificates being sent and checked again (docs/tls.md). 0: only connections of this
+    /// channel do.
+    pub tls_shared: u32,
 }
 
 // SAFETY: integers, and pointers that are checked when they are used; no padding.
@@ -127,7 +131,7 @@ impl corewire_channel_options {
             tls_key: std::ptr::null(),
             tls_server_name: std::ptr::null(),
             shared_memory: u32::from(defaults.shared_memory),
-            reserved: 0,
+            tls_shared: 0,
         }
     }
 }
@@ -147,7 +151,6 @@ pub(crate) unsafe fn client_options(
     options.busy_poll = duration(settings.busy_poll_us);
     options.patience = duration(settings.patience_us);
     options.shared_memory = settings.shared_memory != 0;
-    must_be_zero(settings.reserved, "corewire_channel_options.reserved")?;
     let files = TlsFiles {
         certificate: settings.tls_certificate,
         key: settings.tls_key,
@@ -156,7 +159,10 @@ pub(crate) unsafe fn client_options(
     // SAFETY: the caller's contract.
     let files = unsafe { files.read() }?;
     if files.authorities.is_some() {
-        let mut tls = ClientTls::new(files)?;
+        let mut tls = match settings.tls_shared {
+            0 => ClientTls::new(files)?,
+            _ => shared_tls::of(files)?,
+        };
         if !settings.tls_server_name.is_null() {
             // SAFETY: the caller's contract.
             let name = unsafe { text(settings.tls_server_name, "tls_server_name") }?;

@@ -184,9 +184,16 @@ static void mutual_tls(void) {
     misused(endpoint, &wrong, "tls_authorities is NULL");
     wrong.tls_authorities = file("missing.pem");
     misused(endpoint, &wrong, "missing.pem");
-    wrong = known;
-    wrong.reserved = 1;
-    misused(endpoint, &wrong, "reserved");
+    /* Shared settings: the second channel goes on from the first one's session, known as before. */
+    corewire_channel_options shared = known;
+    shared.tls_shared = 1;
+    for (int i = 0; i < 3; ++i) {
+        atomic_store(&service.known, false);
+        CHECK(call(endpoint, &shared) == NULL);
+        CHECK(atomic_load(&service.known));
+    }
+    shared.tls_authorities = file("missing.pem");
+    misused(endpoint, &shared, "missing.pem");
     /* A client that was built with the first version's header speaks clear text. */
     corewire_channel_options older;
     corewire_channel_options_init(&older, 4 * sizeof(uint64_t));

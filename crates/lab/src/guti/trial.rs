@@ -210,6 +210,7 @@ impl Trial {
         &self,
         adapter: &str,
         tls: Tls,
+        resume: bool,
         stop: &Stop,
     ) -> Result<PeerResult, NoResult> {
         let subject = self.subject(adapter, tls);
@@ -227,6 +228,9 @@ impl Trial {
         .map(str::to_owned)
         .collect();
         arguments.extend(self.bench.tls(&subject, false));
+        if resume {
+            arguments.push("--tls-resume".to_owned());
+        }
         let nothing: [(&'static str, String); 0] = [];
         let bench = &self.bench;
         let client = Process::spawn(&bench.peers.client, arguments, nothing, &bench.cpus.client)

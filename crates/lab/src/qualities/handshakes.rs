@@ -11,10 +11,12 @@ use crate::stop::Stop;
 /// Each kind is tried so often, in turn.
 const TURNS: usize = 3;
 
-const KINDS: [(Tls, &str); 3] = [
-    (Tls::Off, "clear text"),
-    (Tls::Server, "TLS"),
-    (Tls::Mutual, "mutual TLS"),
+/// How connections are secured, whether they go on from an earlier one's session, and in words.
+const KINDS: [(Tls, bool, &str); 4] = [
+    (Tls::Off, false, "clear text"),
+    (Tls::Server, false, "TLS"),
+    (Tls::Mutual, false, "mutual TLS"),
+    (Tls::Mutual, true, "mutual TLS, resumed"),
 ];
 
 /// What the connections of one kind cost, in each turn.
@@ -58,12 +60,16 @@ pub(super) fn check(framework: Framework, trial: &Trial, stop: &Stop) -> Result<
         if let Some(why) = trial.no_tls(adapter) {
             return Ok(Verdict::of(false, format!("{adapter}: {why}")));
         }
+        let kinds = match framework {
+            Framework::Corewire => &KINDS[..],
+            _ => &KINDS[..3],
+        };
         let mut costs = KINDS.map(|_| Cost::default());
         for _ in 0..TURNS {
-            for ((tls, kind), cost) in KINDS.into_iter().zip(&mut costs) {
+            for (&(tls, resume, kind), cost) in kinds.iter().zip(&mut costs) {
                 let failed =
                     |what: String| Ok(Verdict::of(false, format!("{adapter}, {kind}: {what}")));
-                match trial.open_each(adapter, tls, stop) {
+                match trial.open_each(adapter, tls, resume, stop) {
                     Err(NoResult::Stopped) => return Err(NoResult::Stopped),
                     Err(NoResult::Failed(Failure { what, .. })) => return failed(what),
                     Ok(result) if result.errors > 0 => return failed(result.error_sample),
@@ -74,8 +80,8 @@ pub(super) fn check(framework: Framework, trial: &Trial, stop: &Stop) -> Result<
                 }
             }
         }
-        let words = KINDS.iter().zip(&mut costs);
-        let words: Vec<_> = words.map(|((_, kind), cost)| cost.words(kind)).collect();
+        let words = kinds.iter().zip(&mut costs);
+        let words: Vec<_> = words.map(|((_, _, kind), cost)| cost.words(kind)).collect();
         evidence.push(format!("{adapter}: {}", words.join("; ")));
     }
     Ok(Verdict::of(true, evidence.join(". ")))

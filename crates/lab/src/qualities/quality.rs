@@ -86,7 +86,7 @@ impl Quality {
                 "one client that opens a connection for each call, in clear text, with the server's \
                  certificate and with both ends', in turn, three times; passed when all calls were \
                  answered. The figures are medians of the three; each client reads its certificates \
-                 anew, and nobody resumes a session"
+                 anew and makes a full handshake, those that say `resumed` neither"
             }
             Self::Development => {
                 "lines of code, without blank ones and comments, that the user of the synchronous \
