@@ -101,7 +101,11 @@ fn the_nrf_registers_and_finds_by_tls_alone() {
     // An NF that was killed comes back with its certificate, and is found again.
     core.kill("ausf");
     let mended = core.core(&["mend"]);
-    assert!(mended.status.success());
+    assert!(
+        mended.status.success(),
+        "{}",
+        String::from_utf8_lossy(&mended.stderr)
+    );
     core.until(PATIENCE, "a UE after the AUSF came back", || {
         core.attach_one(5)["finished"] == 1
     });

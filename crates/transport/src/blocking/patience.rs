@@ -30,6 +30,9 @@ const IN_VAIN: u8 = 2;
 const LOOK_AGAIN: u16 = 256;
 const LOOK_AGAIN_AT_LAST: u16 = 8192;
 
+/// As often again where the core is not given back in time: such a look costs milliseconds.
+const CROWDED_OUT: u16 = 4;
+
 /// Looks that are made at least: between two of them every other caller may have had its turn.
 const LOOKS: u32 = 8;
 
@@ -70,6 +73,10 @@ impl Patience {
     /// Learns from a wait that gave way.
     pub(crate) fn learn_from(&mut self, end: AwakeEnd) {
         if end == AwakeEnd::CrowdedOut {
+            if self.score == 0 {
+                // Twice of which follows.
+                self.look_again = (self.look_again * CROWDED_OUT).min(LOOK_AGAIN_AT_LAST);
+            }
             // Once is dear enough.
             self.score = self.score.min(IN_VAIN);
         }
@@ -172,6 +179,19 @@ mod tests {
         patience.learn(false);
         let waits = (1..).find(|_| patience.is_worth_it());
         assert_eq!(waits, Some(LOOK_AGAIN), "as at first");
+    }
+
+    #[test]
+    fn where_the_core_is_not_given_back_it_is_tried_more_seldom() {
+        let mut patience = Patience::new();
+        let mut tries = Vec::new();
+        for wait in 1..=2 * u32::from(LOOK_AGAIN_AT_LAST) {
+            if patience.is_worth_it() {
+                tries.push(wait);
+                patience.learn_from(AwakeEnd::CrowdedOut);
+            }
+        }
+        assert_eq!(tries, [1, 257, 257 + 8 * 256, 257 + 8 * 256 + 8192]);
     }
 
     #[test]
