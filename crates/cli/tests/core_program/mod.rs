@@ -121,14 +121,17 @@ impl Core {
 
     /// Kills an NF as a fault would; when it returns, the NF is gone.
     pub(crate) fn kill(&self, nf: &str) {
-        let pid = self.status(nf)["pid"].to_string();
-        let killed = Command::new("kill").args(["-9", &pid]).status();
+        let pid = self.status(nf)["pid"].clone();
+        let killed = Command::new("kill").args(["-9", &pid.to_string()]).status();
         assert!(killed.expect("kill runs").success());
-        let stat = format!("/proc/{pid}/stat");
         self.until(
             Duration::from_secs(10),
             "the end of what was killed",
-            || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z ")),
+            || {
+                let now = self.status(nf);
+                // Somebody else may have started it again.
+                now["alive"] == false || now["pid"] != pid
+            },
         );
     }
 

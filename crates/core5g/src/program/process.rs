@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 
 /// Lines of a log that are shown when its process did not come up.
 const LAST_LINES: usize = 8;
+/// Between two looks at whether processes have ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// How long the kernel may take to end what was killed.
+const KILLED_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A process that was started and is not known to be ready yet.
 pub(super) struct Starting {
@@ -169,16 +173,22 @@ pub(super) fn end_all(nfs: &[Nf], patience: Duration) {
     while nfs.iter().any(Nf::is_alive) {
         if Instant::now() >= until {
             nfs.iter().for_each(Nf::kill);
-            return;
+            break;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    // Their addresses are free only when they are gone.
+    let until = Instant::now() + KILLED_PATIENCE;
+    while nfs.iter().any(Nf::is_alive) && Instant::now() < until {
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 
-/// When a process began; `None` when there is none, or only what its parent has not reaped.
+/// When a process began; `None` when there is none, or only what its parent has not reaped. A process
+/// whose first thread has ended is one as long as others have not: they hold its sockets.
 fn started(pid: u32) -> Option<u64> {
     let fields = stat(pid)?;
-    if fields.first()? == "Z" {
+    if fields.first()? == "Z" && fields.get(17)? == "1" {
         return None;
     }
     fields.get(19)?.parse().ok()

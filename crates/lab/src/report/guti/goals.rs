@@ -72,6 +72,8 @@ const K10: u64 = 10_000;
 const K100: u64 = 100_000;
 /// All clients on one event loop.
 const LOOP: &[&str] = &["CW-EL"];
+/// All callers of one connection on one event loop.
+const LOOP_SHARED: &[&str] = &["CW-EL on 1"];
 const POLL: &[&str] = &["CW-S+poll"];
 const SHARED: &[&str] = &["CW-S on 1"];
 const SHARED_GRPC: &[&str] = &["GRPC-ASBI on 1"];
@@ -220,7 +222,18 @@ fn goals() -> Vec<Goal> {
         Goal {
             their_clients: 1,
             ..goal(
-                "1 connection, 64 callers, 0 B, against 64 outstanding on bare sockets",
+                "1 connection, 64 outstanding, 0 B, one thread at each end, against bare sockets",
+                LOOP_SHARED,
+                &["FLOOR-PIPE-64"],
+                (0, 64),
+                0.3,
+                Some(0.5),
+            )
+        },
+        Goal {
+            their_clients: 1,
+            ..goal(
+                "the same by 64 blocking threads",
                 SHARED,
                 &["FLOOR-PIPE-64"],
                 (0, 64),
