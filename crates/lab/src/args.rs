@@ -158,6 +158,11 @@ pub(crate) struct GutiArgs {
         conflicts_with = "resume"
     )]
     pub(crate) adapter: Vec<String>,
+    /// How long it may take, in place of the profile's own time: windows get shorter or longer for it,
+    /// those of fixed length stay
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "resume",
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) minutes: Option<u32>,
     /// A peer of your own, run beside the adapters: a program that speaks the harness protocol of
     /// peers/README.md, as server and as client; may be repeated
     #[arg(long, value_name = "NAME=PROGRAM", conflicts_with = "resume")]
@@ -278,6 +283,7 @@ impl From<FloorArgs> for GutiArgs {
                 any_state: false,
             },
             adapter: Vec::new(),
+            minutes: None,
             peer: Vec::new(),
             clients: Vec::new(),
             payload: Vec::new(),

@@ -68,6 +68,7 @@ impl Guti {
                 modes: args.mode.iter().copied().map(Mode::from).collect(),
                 rates: Request::rates_of(&args.rate),
                 repeat: args.common.repeat,
+                minutes: args.minutes,
                 connections: args.connections,
                 server_cpu: args.common.server_cpu,
                 listen: args.listen.clone(),

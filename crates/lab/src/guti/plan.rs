@@ -33,6 +33,8 @@ pub(super) struct Request {
     /// Requests a second; `None` for `max`.
     pub(super) rates: Vec<Option<u64>>,
     pub(super) repeat: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) minutes: Option<u32>,
     pub(super) connections: Sharing,
     pub(super) server_cpu: Option<usize>,
     pub(super) listen: String,
@@ -155,7 +157,10 @@ fn or_else<'a, T>(given: &'a [T], open: &'a [T]) -> &'a [T] {
 /// Makes the plan: repetition by repetition, cell by cell, the subjects taking turns in an order
 /// that is rotated each time, so that none is always first.
 pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
-    let spec = Spec::of(request.profile);
+    let mut spec = Spec::of(request.profile);
+    if let Some(minutes) = request.minutes {
+        spec.budget = Some(Duration::from_secs(60) * minutes);
+    }
     let groups = request.groups(&spec);
     let grid_note = request.takes_own_grid().then_some(spec.grid_note);
     let mut notes: Vec<String> = [grid_note, spec.note]

@@ -10,6 +10,7 @@ fn request(profile: Profile) -> Request {
         modes: Vec::new(),
         rates: Vec::new(),
         repeat: None,
+        minutes: None,
         connections: Sharing::Own,
         server_cpu: None,
         listen: "127.0.0.1:0".into(),
@@ -296,4 +297,21 @@ fn what_was_asked_survives_the_record() {
         serde_json::from_str::<Request>(&text).expect("own output"),
         asked
     );
+}
+
+#[test]
+fn less_time_means_shorter_windows_and_the_same_runs() {
+    let whole = make(&request(Profile::Cells), &subjects(12));
+    let mut short = request(Profile::Cells);
+    short.minutes = Some(16);
+    let short = make(&short, &subjects(12));
+    let runs = |plan: &Plan| {
+        plan.turns
+            .iter()
+            .map(|turn| turn.steps.len())
+            .sum::<usize>()
+    };
+    assert_eq!(runs(&short), runs(&whole));
+    assert!(short.expected() < Duration::from_secs(16 * 60));
+    assert!(short.expected() < whole.expected());
 }
