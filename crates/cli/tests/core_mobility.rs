@@ -207,7 +207,8 @@ fn a_ue_that_is_not_heard_of_any_more_is_deregistered() {
 
 #[test]
 fn a_session_that_is_begun_anew_ends_where_it_was_begun_before() {
-    const UES: u32 = 4;
+    // So many that one replica is not given all of them by chance.
+    const UES: u32 = 16;
     let folder = tempfile::tempdir().expect("a folder");
     let network = folder.path().join("network.toml");
     std::fs::write(&network, "pdu_sessions = 2\n").expect("written");
