@@ -84,12 +84,12 @@ test: test-rust test-peers test-lab test-suites test-clients ## Run all tests
 
 test-rust: setup ## Run the tests of the Rust workspace and of the C headers
 	$(STEP) "build the Rust tests" cargo test --workspace --locked --no-run
-	$(STEP) "Rust tests" cargo test --workspace --locked
+	$(STEP) "Rust tests" scripts/rust-tests --workspace
 	$(STEP) "headers by themselves" scripts/check-headers
 
 test-peers: peers ## Run the tests of the C++ peers, and of the control plane with Envoy and gRPC
-	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error -j 4'
-	$(STEP) "control plane with Envoy and gRPC" cargo test -p corewire-control --test outside --locked -- --ignored
+	$(STEP) "peers' tests" sh -c 'cd peers && ctest --preset release --no-tests=error -j 4 --repeat until-pass:2'
+	$(STEP) "control plane with Envoy and gRPC" scripts/rust-tests -p corewire-control --test outside -- --ignored
 
 test-lab: build peers ## Run every adapter, path and transport for a moment through the lab, as a user would
 	$(STEP) "every adapter in the lab" $(COREWIRE) lab run guti --profile smoke --out $(TARGET)/smoke-$(NOW)
