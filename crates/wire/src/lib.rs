@@ -7,6 +7,7 @@
 mod core;
 mod deadlines;
 pub mod grpc;
+pub mod hpack;
 pub mod mapping;
 pub mod native;
 mod outbox;
