@@ -5,12 +5,12 @@ use corewire_mesh::{Mesh, MeshOptions};
 use corewire_message::{Channel, blocking};
 use corewire_testkit::clock::{BoxFuture, Clock, RealClock};
 use corewire_testkit::conformance::{
-    Fixture, MAX_MESSAGE, Probe, SuiteService, Threaded, block_on,
+    Fixture, MAX_MESSAGE, Probe, SuiteService, Threaded, block_on, own_address,
 };
 use corewire_testkit::conformance_suite;
 use corewire_transport::{EventLoop, LoopHandle, Server, ServerOptions};
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -48,10 +48,7 @@ impl Meshed {
 
     fn new(transport: Transport, client: Option<(LoopHandle, JoinHandle<()>)>) -> Self {
         let probe = Arc::new(Probe::default());
-        let server = start(
-            &Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
-            &probe,
-        );
+        let server = start(&Address::Tcp(own_address()), &probe);
         let address = server.addresses()[0].clone();
         let (client_loop, client_thread) = client.unzip();
         Self {
@@ -132,8 +129,8 @@ impl Fixture for Meshed {
     }
 
     fn connect_to_nowhere(&self) -> Channel {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = Address::Tcp(listener.local_addr().unwrap());
+        // Nobody listens there; a port that was free a moment ago may have gone to another test.
+        let address = Address::Tcp(SocketAddr::from(([127, 1, 1, 1], 1)));
         self.client(address, MAX_MESSAGE)
     }
 

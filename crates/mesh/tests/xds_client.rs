@@ -9,14 +9,19 @@ mod xds_server;
 use corewire_mesh::config::{Resolution, Snapshot, SnapshotSource};
 use corewire_mesh::xds::{Bootstrap, BootstrapSource, Client, ClientOptions};
 use corewire_transport::{Address, parse_address};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use xds_server::Shared;
 
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(30);
 
+/// Any port of a loopback address that no other test has: a control plane that was gone finds its port
+/// free when it comes back.
 fn loopback() -> Address {
-    parse_address("127.0.0.1:0").unwrap()
+    static NUMBER: AtomicU8 = AtomicU8::new(1);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    parse_address(&format!("127.78.0.{number}:0")).unwrap()
 }
 
 fn text_for(address: &Address) -> String {

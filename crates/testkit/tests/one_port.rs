@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long something that happens at once may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Port {
     server: Server,
@@ -87,6 +87,7 @@ fn read_to_close(socket: &mut TcpStream) -> Vec<u8> {
             Ok(0) => return all,
             Ok(count) => all.extend_from_slice(&buffer[..count]),
             Err(error) if error.kind() == ErrorKind::ConnectionReset => return all,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => panic!("the server neither speaks nor closes: {error}"),
         }
     }
@@ -191,28 +192,34 @@ fn a_tls_hello_and_rubbish_are_closed_and_counted() {
 #[test]
 fn every_first_octet_is_told_apart_without_harm() {
     watched(|| {
-        let port = Port::with(|options| {
+        // What is known by its first octet is answered; with the rest nobody can tell until the time is
+        // up, which may be before the octet came.
+        let patient = Port::new();
+        let hasty = Port::with(|options| {
             options.first_octets_timeout = Duration::from_millis(50);
         });
+        // P may begin HTTP/2 as well.
+        let is_http = |first: u8| first.is_ascii_uppercase() && first != b'P';
         let sockets: Vec<_> = (0..=255u8)
             .map(|first| {
+                let port = if is_http(first) { &patient } else { &hasty };
                 let mut socket = port.connect();
-                socket.write_all(&[first]).unwrap();
+                let _closed_already = socket.write_all(&[first]);
                 (first, socket)
             })
             .collect();
         for (first, mut socket) in sockets {
             let answer = read_to_close(&mut socket);
-            let is_http = answer.starts_with(b"HTTP/1.1 426 ");
-            // P may begin HTTP/2 as well: nobody can tell until the time is up.
-            let expected = first.is_ascii_uppercase() && first != b'P';
-            assert_eq!(is_http, expected, "first octet {first:#04x}");
+            let is_answered = answer.starts_with(b"HTTP/1.1 426 ");
+            assert_eq!(is_answered, is_http(first), "first octet {first:#04x}");
         }
-        let counters = port.server.counters();
-        port.until("each is counted once", |_| {
-            counters.http1() + counters.unknown() == 256
-        });
-        port.works();
+        for (port, counted) in [(&patient, 25), (&hasty, 231)] {
+            port.until("each is counted once", |port| {
+                let counters = port.server.counters();
+                counters.http1() + counters.unknown() == counted
+            });
+        }
+        patient.works();
     });
 }
 
@@ -227,7 +234,7 @@ fn who_says_nothing_is_closed_in_time_and_counted() {
         assert_eq!(read_to_close(&mut silent), b"");
         let took = start.elapsed();
         assert!(
-            took >= timeout && took < timeout + PATIENCE / 2,
+            took >= timeout && took < timeout + PATIENCE,
             "closed after {took:?}"
         );
         assert_eq!(read_to_close(&mut faltering), b"");
@@ -245,12 +252,19 @@ fn who_has_said_what_it_speaks_may_be_silent_afterwards() {
         let port = Port::with(|options| options.first_octets_timeout = timeout);
         for protocol in Protocol::ALL {
             let client = port.client(protocol);
-            echo(&client, "before").unwrap();
+            // The time may be up before the first octets are there: then another connection is made.
+            port.until("it has said what it speaks", |_| {
+                echo(&client, "before").is_ok()
+            });
+            let counts = || {
+                let counters = port.server.counters();
+                (counters.accepted(), counters.unknown())
+            };
+            let before = counts();
             std::thread::sleep(timeout * 2);
             echo(&client, "after").unwrap();
+            assert_eq!(counts(), before, "it is the same connection");
         }
-        assert_eq!(port.server.counters().accepted(), 3);
-        assert_eq!(port.server.counters().unknown(), 0);
     });
 }
 
@@ -343,7 +357,9 @@ fn more_connections_than_the_limit_are_closed_at_once_and_counted() {
         }
         let mut late = port.connect();
         assert_eq!(read_to_close(&mut late), b"");
-        assert_eq!(port.server.counters().refused(), 1);
+        port.until("it is counted", |port| {
+            port.server.counters().refused() == 1
+        });
         for client in clients {
             echo(&client, "still in").unwrap();
         }
@@ -394,8 +410,11 @@ fn who_says_goodbye_may_go_on_talking_and_is_not_reset() {
         // With no stream left the server has nothing more to say.
         read_to_close(&mut socket);
         let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+        let closed = Instant::now();
         for _ in 0..3 {
-            socket.write_all(&ping).unwrap();
+            let written = socket.write_all(&ping);
+            // It is listened to for a second after the goodbye.
+            assert!(written.is_ok() || closed.elapsed() > Duration::from_millis(900));
             // A reset would be here by then.
             std::thread::sleep(Duration::from_millis(10));
         }

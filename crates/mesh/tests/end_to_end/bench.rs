@@ -4,7 +4,7 @@ use corewire_mesh::config::{
     Address, Cluster, EndpointInfo, Endpoints, Forward, Locality, Route, RouteAction, RouteConfig,
     Snapshot, Transport, VirtualHost,
 };
-use corewire_mesh::{Mesh, MeshChannel, MeshOptions};
+use corewire_mesh::{LineState, Mesh, MeshChannel, MeshOptions};
 use corewire_message::{
     Body, CallContext, CallError, CallKind, Caller, Code, Event, Inbound, Operation, Outbound,
     Request, Response, Service, Status,
@@ -12,8 +12,8 @@ use corewire_message::{
 pub(crate) use corewire_testkit::conformance::{block_on, join_all};
 use corewire_transport::{Server, ServerOptions};
 use std::future::poll_fn;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub(crate) const CALL: Operation = Operation::from_static("test.v1.Test/Call");
 pub(crate) const STREAM: Operation = Operation::from_static("test.v1.Test/Stream");
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 /// How long something that should happen soon may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 const HANG: u8 = 255;
 
@@ -120,8 +120,12 @@ impl Service for Replica {
     }
 }
 
+/// Any port of a loopback address that no other test has: who is killed and started again finds its
+/// port free, and until then nobody else answers there.
 pub(crate) fn anywhere() -> Address {
-    Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    static NUMBER: AtomicU16 = AtomicU16::new(0);
+    let [high, low] = NUMBER.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    Address::Tcp(SocketAddr::from(([127, 77, high, low], 0)))
 }
 
 /// A running server.
@@ -241,8 +245,22 @@ pub(crate) fn all_connected(mesh: &Mesh, cluster: &str) {
             endpoint
                 .lines
                 .iter()
-                .all(|(line, _)| *line == corewire_mesh::LineState::Ready)
+                .all(|(line, _)| *line == LineState::Ready)
         })
+    });
+}
+
+/// Waits until this side has seen that a server is gone: until then a call may meet the connection
+/// to it, and nobody knows what becomes of that call.
+pub(crate) fn seen_gone(mesh: &Mesh, server: &Running) {
+    let address = server.address.to_string();
+    until("it is seen that a server is gone", || {
+        let state = mesh.state();
+        let endpoints = state.clusters.iter().flat_map(|it| &it.endpoints);
+        let mut lines = endpoints
+            .filter(|it| it.address == address)
+            .flat_map(|it| &it.lines);
+        lines.all(|(line, _)| *line != LineState::Ready)
     });
 }
 

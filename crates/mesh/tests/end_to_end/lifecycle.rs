@@ -16,6 +16,7 @@ fn calls_go_elsewhere_when_an_endpoint_dies() {
         ask(&channel, request()).unwrap();
     }
     servers[1].kill();
+    seen_gone(&mesh, &servers[1]);
     for _ in 0..60 {
         assert_ne!(ask(&channel, request()).unwrap(), "replica-1");
     }
@@ -70,9 +71,16 @@ fn a_rolling_restart_is_not_noticed() {
 fn black_hole() -> (TcpListener, Vec<TcpStream>, Address) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let mut queued = Vec::new();
-    while let Ok(stream) = TcpStream::connect_timeout(&address, 200 * MILLI) {
-        queued.push(stream);
+    let (mut queued, mut unanswered) = (Vec::new(), 0);
+    // One attempt may have lost its time to a machine that stood still.
+    while unanswered < 3 {
+        match TcpStream::connect_timeout(&address, 200 * MILLI) {
+            Ok(stream) => {
+                queued.push(stream);
+                unanswered = 0;
+            }
+            Err(_) => unanswered += 1,
+        }
         assert!(queued.len() < 10_000, "the queue has an end");
     }
     (listener, queued, Address::Tcp(address))
@@ -83,20 +91,15 @@ fn an_endpoint_that_cannot_be_connected_to_holds_nobody_up() {
     let server = Running::start("one");
     let (_listener, _queued, hole) = black_hole();
     let mut snapshot = simple(std::slice::from_ref(&server));
-    snapshot.add_cluster(
-        cluster("test"),
-        Endpoints::at([hole, server.address.clone()]),
-    );
+    let mut cluster = cluster("test");
+    cluster.connect_timeout = 4 * PATIENCE;
+    snapshot.add_cluster(cluster, Endpoints::at([hole, server.address.clone()]));
     let (mesh, channel) = mesh(snapshot);
     let began = Instant::now();
     for _ in 0..50 {
         assert_eq!(ask(&channel, request()).unwrap(), "one");
     }
-    assert!(
-        began.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     let state = mesh.state();
     let test = state.cluster("test").unwrap();
     assert_eq!(test.endpoints[0].lines[0].0, LineState::Connecting);
@@ -109,28 +112,32 @@ fn calls_wait_for_the_first_connection_only_until_their_deadline() {
     let mut snapshot = simple(&[]);
     let mut cluster = cluster("test");
     cluster.circuit.max_pending = 1;
+    cluster.connect_timeout = 4 * PATIENCE;
     snapshot.add_cluster(cluster, Endpoints::at([hole]));
     let (mesh, channel) = mesh(snapshot);
-    let waiting = {
-        let channel = channel.clone();
-        let early = request().with_deadline(Instant::now() + 300 * MILLI);
-        std::thread::spawn(move || ask(&channel, early))
-    };
-    until("it waits", || {
-        mesh.state().cluster("test").unwrap().pending == 1
-    });
+    let pending = || mesh.state().cluster("test").unwrap().pending;
+    let mut waiting = Box::pin(channel.call(request()));
+    block_on(std::future::poll_fn(|cx| {
+        assert!(waiting.as_mut().poll(cx).is_pending());
+        std::task::Poll::Ready(())
+    }));
+    assert_eq!(pending(), 1);
     let error = ask(&channel, request()).unwrap_err();
     assert_eq!(
         error.kind(),
         ErrorKind::Overloaded,
         "only one may wait: {error}"
     );
-    let error = waiting.join().unwrap().unwrap_err();
+    drop(waiting);
+    assert_eq!(pending(), 0);
+    let began = Instant::now();
+    let error = ask(&channel, request().with_deadline(began + 300 * MILLI)).unwrap_err();
     assert_eq!(
         (error.kind(), error.may_have_executed()),
         (ErrorKind::DeadlineExceeded, false)
     );
-    assert_eq!(mesh.state().cluster("test").unwrap().pending, 0);
+    assert!(began.elapsed() >= 300 * MILLI);
+    assert_eq!(pending(), 0);
 }
 
 #[test]
@@ -179,13 +186,18 @@ fn a_peer_that_accepts_and_closes_is_not_hammered() {
     let mut snapshot = simple(&[]);
     snapshot.add_cluster(cluster("test"), Endpoints::at([address]));
     let (_mesh, channel) = mesh(snapshot);
-    let give_up = Instant::now() + Duration::from_secs(1);
-    while Instant::now() < give_up {
+    let began = Instant::now();
+    let times = || accepted.load(Ordering::SeqCst);
+    while began.elapsed() < Duration::from_secs(1) || times() < 2 {
+        assert!(began.elapsed() < PATIENCE, "it is tried again");
         let _fails = ask(&channel, request());
         std::thread::sleep(MILLI);
     }
-    let times = accepted.load(Ordering::SeqCst);
-    assert!((2..60).contains(&times), "{times} connections in a second");
+    let (times, took) = (times(), began.elapsed());
+    assert!(
+        times < 60 * (1 + took.as_secs()),
+        "{times} connections in {took:?}"
+    );
 }
 
 #[test]

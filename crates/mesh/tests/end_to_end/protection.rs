@@ -68,10 +68,11 @@ fn retries_keep_to_their_budget() {
 fn deadlines_end_requests_and_tries() {
     let servers = Running::several(2);
     servers[0].replica.hang();
-    let mut per_try = retrying(RetryOn::RESET, 3);
+    // As many tries as find the one that answers also when some are late.
+    let mut per_try = retrying(RetryOn::RESET, 9);
     per_try.retry = per_try.retry.map(|policy| {
         Arc::new(RetryPolicy {
-            per_try_timeout: Some(50 * MILLI),
+            per_try_timeout: Some(400 * MILLI),
             ..(*policy).clone()
         })
     });
@@ -92,16 +93,18 @@ fn deadlines_end_requests_and_tries() {
     let error = ask(&channel, request()).unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
     let took = began.elapsed();
-    assert!(
-        took >= 80 * MILLI && took < Duration::from_secs(5),
-        "{took:?}"
-    );
+    assert!(took >= 80 * MILLI && took < PATIENCE, "{took:?}");
     // A caller's own deadline counts if it is earlier.
+    let mut long = Forward::to_cluster("test");
+    long.timeout = Some(4 * PATIENCE);
+    let (_mesh, channel) =
+        crate::bench::mesh(snapshot(cluster("test"), &servers, vec![forward(long)]));
+    ready(&channel);
     let began = Instant::now();
     let early = request().with_deadline(began + 20 * MILLI);
     let error = ask(&channel, early).unwrap_err();
     assert_eq!(error.code(), Code::DeadlineExceeded);
-    assert!(began.elapsed() < 80 * MILLI || began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < PATIENCE);
 }
 
 #[test]

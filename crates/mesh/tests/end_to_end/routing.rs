@@ -144,6 +144,7 @@ fn a_subscriber_stays_with_its_endpoint_and_only_those_of_a_lost_one_move() {
     assert_eq!(used.len(), 5, "all of them are used");
 
     servers[2].kill();
+    seen_gone(&mesh, &servers[2]);
     let after: Vec<_> = (0..200).map(home).collect();
     for (before, after) in homes.iter().zip(&after) {
         assert_eq!(

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub const MAX_MESSAGE: usize = 2 << 20;
 
 /// How long something that should happen at once may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with the suite's service on one transport, and clients of it.
 ///
@@ -153,7 +153,7 @@ impl Bench {
     /// Waits until something is so.
     ///
     /// # Panics
-    /// When it is not so in 5 s.
+    /// When it is not so in 20 s.
     pub async fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         let give_up = self.now() + PATIENCE;
         while !is_so() {

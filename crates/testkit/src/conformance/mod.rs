@@ -36,6 +36,6 @@ pub use gate::Gate;
 pub use join::{either, join_all};
 pub use service::{FLOOD_MESSAGE, Probe, SuiteService, Taken};
 pub use simulated::{Simulated, Spoken};
-pub use sockets::{Family, Sockets};
+pub use sockets::{Family, Sockets, own_address};
 pub use threaded::Threaded;
 pub use watchdog::{LONGEST_TEST, block_on, watched};

@@ -12,10 +12,10 @@ use corewire_transport::{
     Address, ClientOptions, Endpoint, EventLoop, LoopHandle, Protocol, Server, ServerOptions,
 };
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -86,7 +86,9 @@ impl Sockets {
         let directory = (family == Family::Unix).then(own_directory);
         let address = match &directory {
             None if family == Family::Memory => Address::Memory(own_name()),
-            None => Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+            // The certificate is for this one.
+            None if family == Family::Tls => Address::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
+            None => Address::Tcp(own_address()),
             Some(directory) => Address::Unix(directory.join("suite.sock")),
         };
         let probe = Arc::new(Probe::default());
@@ -152,6 +154,15 @@ fn start(address: &Address, family: Family, probe: &Arc<Probe>) -> Server {
         .expect("the server starts")
 }
 
+/// Any port of a loopback address that no other test has: a server that was stopped finds its port
+/// free when it starts again, and nobody else answers there meanwhile.
+#[must_use]
+pub fn own_address() -> SocketAddr {
+    static NUMBER: AtomicU16 = AtomicU16::new(0);
+    let [high, low] = NUMBER.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    SocketAddr::from(([127, 76, high, low], 0))
+}
+
 /// A name that no other test has.
 fn own_name() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -191,10 +202,8 @@ impl Fixture for Sockets {
         let address = match &self.directory {
             Some(directory) => Address::Unix(directory.join("nobody.sock")),
             None if self.family == Family::Memory => Address::Memory(own_name()),
-            None => {
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-                Address::Tcp(listener.local_addr().expect("it has an address"))
-            }
+            // Nobody listens there; a port that was free a moment ago may have gone to another test.
+            None => Address::Tcp(SocketAddr::from(([127, 1, 1, 1], 1))),
         };
         self.client(address, MAX_MESSAGE)
     }

@@ -12,18 +12,29 @@ const BOUND: usize = 12 << 20;
 
 /// A service that does not read holds its caller up: what the caller may send is bounded.
 pub async fn a_service_that_does_not_read_bounds_the_caller(bench: &Bench) {
-    let request = bench.within(Duration::from_millis(700), op::STREAM_LAZY);
-    let mut stream = bench.client.open(request).await.unwrap();
-    let (message, mut sent) = (octets(50_000), 0);
-    // Goes on until the deadline: only that ends it.
-    while stream.outbound.send(message.clone()).await.is_ok() {
-        sent += message.len();
-        assert!(
-            sent < BOUND,
-            "{sent} octets were taken for a service that reads none"
-        );
+    let message = octets(50_000);
+    let mut most = 0;
+    // A deadline may pass before much was sent, on a machine that stands still: then a later one.
+    for millis in [700, 2800, 11_200] {
+        let request = bench.within(Duration::from_millis(millis), op::STREAM_LAZY);
+        let Ok(mut stream) = bench.client.open(request).await else {
+            continue;
+        };
+        let mut sent = 0;
+        // Goes on until the deadline: only that ends it.
+        while stream.outbound.send(message.clone()).await.is_ok() {
+            sent += message.len();
+            assert!(
+                sent < BOUND,
+                "{sent} octets were taken for a service that reads none"
+            );
+        }
+        most = most.max(sent);
+        if most > 100_000 {
+            break;
+        }
     }
-    assert!(sent > 100_000, "only {sent} octets were taken");
+    assert!(most > 100_000, "only {most} octets were taken");
     bench.works().await;
 }
 
@@ -58,19 +69,17 @@ pub async fn a_caller_that_does_not_read_bounds_the_service(bench: &Bench) {
     let mut stream = open(bench, op::STREAM_FLOOD).await;
     next(&mut stream.inbound).await;
     let flooded = || usize::try_from(bench.probe.flooded()).unwrap_or(usize::MAX) * FLOOD_MESSAGE;
-    let mut before = 0;
-    for _ in 0..100 {
-        bench.sleep(Duration::from_millis(50)).await;
-        if flooded() == before {
-            break;
-        }
+    // One that is never held up is beyond the bound before long.
+    let (mut before, mut still) = (0, 0);
+    while still < 10 {
+        bench.sleep(Duration::from_millis(25)).await;
+        still = if flooded() == before { still + 1 } else { 0 };
         before = flooded();
+        assert!(
+            before < BOUND,
+            "{before} octets were taken for a caller that reads one message"
+        );
     }
-    assert_eq!(flooded(), before, "the service never stopped");
-    assert!(
-        before < BOUND,
-        "{before} octets were taken for a caller that reads one message"
-    );
     // It goes on where it stopped.
     for _ in 0..before / FLOOD_MESSAGE {
         next(&mut stream.inbound).await;

@@ -64,7 +64,7 @@ pub async fn deadlines_of_threads_are_their_own(bench: &Bench) {
                 let took = start.elapsed();
                 assert_eq!(error.code(), Code::DeadlineExceeded);
                 assert!(
-                    took >= after && took < after + Duration::from_millis(1500),
+                    took >= after && took < after + Duration::from_secs(8),
                     "{took:?}"
                 );
             });
