@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use super::reader::{Reader, Value};
+use super::reader::{FIXED32, Reader, VARINT, Value};
 use crate::{AmfPointer, AmfSetId, Guami, Guti, Plmn, PlmnError, Tmsi};
 
 /// `guti.v1.AllocateRequest`: asks for a GUTI.
@@ -164,6 +164,38 @@ impl GutiNumbers {
         ))
     }
 
+    /// Reads fields as they are nearly always written, with their own wire types and in as few octets
+    /// as they need; gives what comes from the first other one on.
+    fn merge_plain<'a>(&mut self, mut octets: &'a [u8]) -> &'a [u8] {
+        loop {
+            let (tag, value, rest) = match octets {
+                [tag, value, rest @ ..] if tag & 7 == VARINT && *value < 0x80 => {
+                    (*tag, u32::from(*value), rest)
+                }
+                [tag, low, high, rest @ ..] if tag & 7 == VARINT && *high < 0x80 => {
+                    let value = u32::from(low & 0x7f) | u32::from(*high) << 7;
+                    (*tag, value, rest)
+                }
+                [tag, a, b, c, d, rest @ ..] if *tag == 7 << 3 | FIXED32 => {
+                    self.tmsi = u32::from_le_bytes([*a, *b, *c, *d]);
+                    octets = rest;
+                    continue;
+                }
+                _ => return octets,
+            };
+            match tag >> 3 {
+                1 => self.mcc = value,
+                2 => self.mnc = value,
+                3 => self.mnc_digits = value,
+                4 => self.amf_region = value,
+                5 => self.amf_set = value,
+                6 => self.amf_pointer = value,
+                _ => return octets,
+            }
+            octets = rest;
+        }
+    }
+
     /// Reads the fields of one `Guti` message; what it does not hold stays as it was.
     fn merge(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         while let Some((number, value)) = reader.field().map_err(|e| e.within(Field::Guti))? {
@@ -210,9 +242,13 @@ fn merge_guti(
     reader: &Reader<'_>,
 ) -> Result<(), DecodeError> {
     let octets = bytes(value, Field::Guti, reader)?;
-    let start = reader.offset() - octets.len();
-    guti.get_or_insert_default()
-        .merge(&mut Reader::at(octets, start))
+    let guti = guti.get_or_insert_default();
+    let rest = guti.merge_plain(octets);
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let start = reader.offset() - rest.len();
+    guti.merge(&mut Reader::at(rest, start))
 }
 
 /// Judges the numbers, at the end of the message.

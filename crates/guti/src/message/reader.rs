@@ -165,9 +165,9 @@ const fn error(kind: DecodeErrorKind, offset: usize) -> DecodeError {
     DecodeError::new(kind, offset, Field::Message)
 }
 
-const VARINT: u8 = 0;
+pub(super) const VARINT: u8 = 0;
 const FIXED64: u8 = 1;
 const BYTES: u8 = 2;
 const START_GROUP: u8 = 3;
 const END_GROUP: u8 = 4;
-const FIXED32: u8 = 5;
+pub(super) const FIXED32: u8 = 5;
