@@ -1,13 +1,20 @@
-//! Which deadline passes next: an indexed heap, exact to the clock's own grain.
+//! Which deadline passes next: a list of those that came in their order, an indexed heap for the
+//! rest; exact to the clock's own grain.
 //!
-//! A timer wheel would be cheaper still but rounds; deadlines here are tens of microseconds long.
-//! The heap is four wide: half as deep as a binary one, and four children share a cache line or
-//! two. Nothing is allocated once the heap has grown to its working size.
+//! Most calls are given the same time, so that each deadline is later than those before it: it goes
+//! to the end of the list, and leaves it from anywhere, without being compared with more than one.
+//! One that is earlier than the last of the list goes to the heap, which is four wide: half as deep
+//! as a binary one, and four children share a cache line or two. A timer wheel would round;
+//! deadlines here are tens of microseconds long. Nothing is allocated once there is room for as many
+//! as there are.
 
 use std::time::Instant;
 
 const WIDTH: usize = 4;
 const NONE: u32 = u32::MAX;
+
+/// The position of a deadline that stands in the list.
+const LISTED: u32 = u32::MAX;
 
 /// Names one deadline until it is removed or has passed; its number is used again afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +26,10 @@ pub struct Deadlines {
     heap: Vec<Entry>,
     places: Vec<Place>,
     free: u32,
+    /// The ends of the list, through the places.
+    first: u32,
+    last: u32,
+    listed: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +40,13 @@ struct Entry {
 
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Where in the heap it stands; for a free place, the next free one.
-    position: u32,
+    at: Instant,
     key: u32,
+    /// Where in the heap it stands, or that it is listed.
+    position: u32,
+    /// Its neighbours in the list; for a free place `after` is the next free one.
+    before: u32,
+    after: u32,
 }
 
 impl Default for Deadlines {
@@ -48,34 +63,50 @@ impl Deadlines {
             heap: Vec::new(),
             places: Vec::new(),
             free: NONE,
+            first: NONE,
+            last: NONE,
+            listed: 0,
         }
     }
 
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() + self.listed
     }
 
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
     }
 
     /// The earliest.
     #[must_use]
     pub fn next(&self) -> Option<Instant> {
-        self.heap.first().map(|entry| entry.at)
+        let listed = self.places.get(self.first as usize).map(|place| place.at);
+        let heaped = self.heap.first().map(|entry| entry.at);
+        match (listed, heaped) {
+            (Some(listed), Some(heaped)) => Some(listed.min(heaped)),
+            (listed, heaped) => listed.or(heaped),
+        }
     }
 
     /// Adds one.
     pub fn insert(&mut self, at: Instant, key: u32) -> DeadlineId {
-        let place = Place { position: 0, key };
+        let last = self.places.get(self.last as usize);
+        let in_order = last.is_none_or(|last| last.at <= at);
+        let place = Place {
+            at,
+            key,
+            position: LISTED,
+            before: self.last,
+            after: NONE,
+        };
         let id = match self.places.get_mut(self.free as usize) {
             Some(found) => {
                 let id = self.free;
-                self.free = found.position;
+                self.free = found.after;
                 *found = place;
                 id
             }
@@ -84,23 +115,58 @@ impl Deadlines {
                 u32::try_from(self.places.len() - 1).unwrap_or(NONE)
             }
         };
-        self.heap.push(Entry { at, id });
-        self.sift_up(self.heap.len() - 1);
+        if in_order {
+            match self.places.get_mut(self.last as usize) {
+                Some(last) => last.after = id,
+                None => self.first = id,
+            }
+            self.last = id;
+            self.listed += 1;
+        } else {
+            self.heap.push(Entry { at, id });
+            self.sift_up(self.heap.len() - 1);
+        }
         DeadlineId(id)
     }
 
     /// Takes one out. It must not have been removed or have passed before.
     pub fn remove(&mut self, id: DeadlineId) {
-        let position = self.places[id.0 as usize].position as usize;
-        self.remove_at(position);
+        match self.places[id.0 as usize].position {
+            LISTED => self.unlist(id.0),
+            position => self.remove_at(position as usize),
+        }
     }
 
     /// Takes the earliest out if it is not later than `now`; gives its owner's number.
     pub fn pop_due(&mut self, now: Instant) -> Option<u32> {
-        let first = self.heap.first().filter(|entry| entry.at <= now)?;
-        let key = self.places[first.id as usize].key;
-        self.remove_at(0);
+        let earliest = self.next().filter(|at| *at <= now)?;
+        let first = self.heap.first().filter(|entry| entry.at == earliest);
+        let key = match first.map(|entry| entry.id) {
+            Some(id) => {
+                self.remove_at(0);
+                self.places[id as usize].key
+            }
+            None => {
+                let id = self.first;
+                self.unlist(id);
+                self.places[id as usize].key
+            }
+        };
         Some(key)
+    }
+
+    fn unlist(&mut self, id: u32) {
+        let Place { before, after, .. } = self.places[id as usize];
+        match self.places.get_mut(before as usize) {
+            Some(place) => place.after = after,
+            None => self.first = after,
+        }
+        match self.places.get_mut(after as usize) {
+            Some(place) => place.before = before,
+            None => self.last = before,
+        }
+        self.listed -= 1;
+        self.free_place(id);
     }
 
     fn remove_at(&mut self, position: usize) {
@@ -110,8 +176,12 @@ impl Deadlines {
             let settled = self.sift_up(position);
             self.sift_down(settled);
         }
-        self.places[entry.id as usize].position = self.free;
-        self.free = entry.id;
+        self.free_place(entry.id);
+    }
+
+    fn free_place(&mut self, id: u32) {
+        self.places[id as usize].after = self.free;
+        self.free = id;
     }
 
     fn sift_up(&mut self, mut position: usize) -> usize {
@@ -210,6 +280,25 @@ mod tests {
                 prop_assert_eq!(deadlines.next(), model.iter().map(|entry| entry.0).min());
             }
         }
+    }
+
+    #[test]
+    fn deadlines_in_their_order_need_no_heap() {
+        let start = Instant::now();
+        let at = |micros| start + Duration::from_micros(micros);
+        let mut deadlines = Deadlines::new();
+        let ids: Vec<_> = (0u32..64)
+            .map(|key| deadlines.insert(at(u64::from(key) / 2), key))
+            .collect();
+        assert!(deadlines.heap.is_empty());
+        // One that is earlier does not keep those that follow from the list.
+        deadlines.insert(at(0), 64);
+        let late = deadlines.insert(at(100), 65);
+        assert_eq!((deadlines.heap.len(), deadlines.listed), (1, 65));
+        for id in ids.into_iter().rev().chain([late]) {
+            deadlines.remove(id);
+        }
+        assert_eq!((deadlines.pop_due(at(0)), deadlines.len()), (Some(64), 0));
     }
 
     #[test]
