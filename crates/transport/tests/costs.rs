@@ -299,9 +299,10 @@ fn asynchronous_calls_at_a_time_share_their_calls_to_the_kernel() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for protocol in Protocol::ALL {
         let costs = costs_of_futures(protocol, 16, &Body::new());
-        // Sixteen go with one write; their answers may come in pieces.
+        // Sixteen go with two writes, so that both ends work at once; their answers come with as many,
+        // and may come in pieces. One by one would make 2 * CALLS of each.
         for count in [costs.sends, costs.receives, costs.waits] {
-            assert!(count <= 2 * CALLS / 8, "{protocol}: {costs:?}");
+            assert!(count <= 2 * CALLS / 5, "{protocol}: {costs:?}");
         }
     }
 }

@@ -127,8 +127,8 @@ enum Before {
     Nothing,
     /// Asks without a pause until then.
     Asks(Instant),
-    /// Asks, and gives way between.
-    GivesWay(Awake),
+    /// Asks, so often at a time, and gives way between.
+    GivesWay(Awake, usize),
 }
 
 impl Link {
@@ -175,10 +175,9 @@ impl Link {
     pub(super) fn call(&self, now: Instant, request: Request) -> Result<Response, CallError> {
         let mut state = self.lock();
         let call = state.core.call(now, request)?;
-        if state.turns.are_combined(now) {
-            // This thread sleeps next, and the one that leads next writes it.
-            state.left_over = true;
-        } else {
+        state.left_over += 1;
+        // Combined, this thread sleeps next, and the one that leads next writes it.
+        if !state.turns.are_combined(now) || state.is_worth_writing() {
             self.write(&mut state, now);
         }
         loop {
@@ -345,7 +344,7 @@ impl Link {
 
     /// Reads once for all threads.
     fn lead<'a>(&'a self, mut state: Locked<'a>, due: Option<Instant>) -> Locked<'a> {
-        if state.left_over {
+        if state.left_over > 0 {
             let now = state.now;
             self.write(&mut state, now);
         }
@@ -416,12 +415,17 @@ impl Link {
                 }
                 std::hint::spin_loop();
             },
-            Before::GivesWay(mut awake) => {
-                while !is_due(awake.looked()) && awake.give_way() {
-                    match self.look(buffer) {
-                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                        other => return (other, Some(awake.end(true))),
+            Before::GivesWay(mut awake, looks) => {
+                // Who would run meanwhile waits for what is read here.
+                let mut gives_way = looks == 0;
+                while !is_due(awake.looked()) && (!gives_way || awake.give_way()) {
+                    for _ in 0..looks.max(1) {
+                        match self.look(buffer) {
+                            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                            other => return (other, Some(awake.end(true))),
+                        }
                     }
+                    gives_way = true;
                 }
                 end = Some(awake.end(false));
             }
@@ -455,7 +459,12 @@ impl Link {
         if self.busy_poll > Duration::ZERO {
             Before::Asks(after(state.now, self.busy_poll))
         } else if self.patience > Duration::ZERO && state.patience.is_worth_it() {
-            Before::GivesWay(Awake::begin(state.now, self.patience))
+            let looks = if state.turns.returning() > 0 {
+                0
+            } else {
+                state.turns.asleep()
+            };
+            Before::GivesWay(Awake::begin(state.now, self.patience), looks)
         } else {
             Before::Nothing
         }
@@ -488,7 +497,7 @@ impl Link {
 
     /// Writes what waits, as far as the kernel takes it.
     pub(super) fn write(&self, state: &mut State, now: Instant) {
-        state.left_over = false;
+        state.left_over = 0;
         while state.dead.is_none() {
             if state.outbox.budget() > 0 {
                 state.core.poll_transmit(now, &mut state.outbox);

@@ -2,7 +2,7 @@
 
 use super::patience::Patience;
 use super::turns::Turns;
-use crate::event_loop::ReadBuffers;
+use crate::event_loop::{ReadBuffers, is_half};
 use bytes::BytesMut;
 use corewire_message::{Body, CallError, ErrorKind, Headers, Origin, Response};
 use corewire_sys::{Berth, Berths, WakeFd};
@@ -27,8 +27,8 @@ pub(super) struct State {
     partial: Option<BytesMut>,
     /// Who leads, and who sleeps until its call has news or it is to lead.
     pub(super) turns: Turns<CallId, Asleep>,
-    /// Some request was left for the next leader to write.
-    pub(super) left_over: bool,
+    /// Requests that were left for the next leader to write.
+    pub(super) left_over: usize,
     /// Wakes the follower that waits for room to write; made when first needed.
     wake: Option<Arc<WakeFd>>,
     /// Ends of calls whose thread has not taken them.
@@ -105,7 +105,7 @@ impl State {
             outbox: Outbox::new(),
             partial: None,
             turns: Turns::new(),
-            left_over: false,
+            left_over: 0,
             wake: None,
             arrived: Vec::new(),
             streams: HashMap::new(),
@@ -117,6 +117,15 @@ impl State {
             dead: None,
             draining: false,
         }
+    }
+
+    /// Whether the requests left so far should be written although threads are on their way that will
+    /// call too.
+    pub(super) fn is_worth_writing(&self) -> bool {
+        is_half(
+            self.left_over,
+            self.core.in_flight() + self.turns.returning(),
+        )
     }
 
     /// The clock was read. Threads read it before they have the lock, so it may be old news.
@@ -229,6 +238,35 @@ fn lost(why: &str) -> CallError {
 mod tests {
     use super::*;
     use crate::native::{Config, Connection};
+    use corewire_message::{Operation, Request};
+
+    #[test]
+    fn half_of_what_is_called_together_is_worth_a_write() {
+        let now = crate::event_loop::clock();
+        let core = Connection::client(Config::default(), now);
+        let mut state = State::new(Box::new(core), now);
+        let sleeper = || Asleep::Parked(std::thread::current());
+        let ids: Vec<_> = (0..16u32).map(|n| CallId::new(2 * n + 1)).collect();
+        for id in &ids {
+            state.turns.sleep(Some(*id), sleeper(), false);
+        }
+        for id in &ids {
+            state.turns.wake(*id);
+        }
+        let mut writes = Vec::new();
+        for called in 1..=16 {
+            // One more of those that were woken has come, and calls again.
+            state.turns.arrive(&sleeper());
+            let request = Request::new(Operation::from_static("test.v1.Test/Echo"));
+            state.core.call(now, request).unwrap();
+            state.left_over += 1;
+            if state.is_worth_writing() {
+                writes.push(called);
+                state.left_over = 0;
+            }
+        }
+        assert_eq!(writes, [8, 16]);
+    }
 
     #[test]
     fn a_connection_that_waits_for_the_rest_of_a_message_holds_little() {

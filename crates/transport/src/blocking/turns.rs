@@ -93,6 +93,16 @@ impl<K: Copy + PartialEq, H: Clone + PartialEq> Turns<K, H> {
         self.lead
     }
 
+    /// How many threads are on their way back.
+    pub(super) const fn returning(&self) -> usize {
+        self.returning
+    }
+
+    /// How many threads sleep and are not being woken.
+    pub(super) const fn asleep(&self) -> usize {
+        self.sleepers.len() - self.returning
+    }
+
     /// Whether others share the connection at the moment.
     #[cfg(test)]
     pub(super) const fn has_company(&self) -> bool {

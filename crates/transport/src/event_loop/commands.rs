@@ -24,10 +24,16 @@ impl EventLoop {
             let mut ready = std::mem::take(&mut self.ready);
             self.shared.take(&mut commands, &mut ready);
             let nothing = commands.is_empty() && ready.is_empty();
+            if !commands.is_empty() {
+                // Once for all of them: each was given before now.
+                self.now = self.now.max(super::clock());
+            }
             if !nothing {
                 self.active = self.now;
             }
+            self.to_come = commands.len();
             for command in commands.drain(..) {
+                self.to_come -= 1;
                 self.do_command(command);
             }
             for task in ready.drain(..) {
@@ -140,6 +146,11 @@ impl EventLoop {
                 if let Role::Client { calls, .. } = &mut connection.role {
                     calls.insert(call, completion);
                 }
+                connection.unwritten += 1;
+                if connection.is_worth_writing(self.to_come) {
+                    // A failure meets the next write too, and there it is told.
+                    let _told_later = connection.flush(now);
+                }
                 self.mark_dirty(key);
             }
         }
@@ -200,8 +211,7 @@ impl EventLoop {
         channel: usize,
         request: Option<&mut Request>,
     ) -> Result<Key, CallError> {
-        let now = self.now.max(super::clock());
-        self.now = now;
+        let now = self.now;
         if matches!(
             self.phase,
             Phase::Ended | Phase::Draining { callers: true, .. }

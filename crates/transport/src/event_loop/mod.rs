@@ -42,6 +42,7 @@ pub use listener::ServerCounters;
 pub(crate) use buffers::ReadBuffers;
 pub(crate) use client::client_core;
 pub(crate) use closing::NO_TLS_THERE;
+pub(crate) use connection::is_half;
 pub(crate) use listener::{Told, Tongues};
 pub(crate) use threads::Loops;
 
@@ -98,6 +99,8 @@ pub struct EventLoop {
     timers: Timers,
     alarms: Alarms,
     commands: Vec<Command>,
+    /// Of the commands that were taken last, those that are still to be done.
+    to_come: usize,
     ready: Vec<TaskRef>,
     /// The time of this turn, read once after each wait.
     now: Instant,
@@ -157,6 +160,7 @@ impl EventLoop {
             timers: Timers::default(),
             alarms,
             commands: Vec::new(),
+            to_come: 0,
             ready: Vec::new(),
             now,
             busy_poll: Duration::ZERO,

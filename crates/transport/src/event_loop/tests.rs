@@ -1,5 +1,6 @@
 //! What cannot be seen from outside a loop: what it keeps, and who it blames.
 
+use super::connection::State;
 use super::*;
 use crate::{ClientOptions, Endpoint, Protocol};
 use corewire_message::{Body, CallContext, Caller as _, Event, Operation, Request, Response};
@@ -195,6 +196,44 @@ fn an_event_is_sent_though_its_client_is_gone_before_it_is_connected() {
         assert!(clock() < end, "the event is lost");
         event_loop.run_once(Some(MILLI)).unwrap();
     }
+}
+
+#[test]
+fn half_of_many_calls_are_written_while_the_others_are_made() {
+    let mut event_loop = EventLoop::new().unwrap();
+    let peer = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(peer.local_addr().unwrap());
+    let endpoint = Endpoint::new(Protocol::Native, address);
+    let handle = event_loop.handle();
+    let client = handle.connect(endpoint, ClientOptions::default());
+    client.prepare().unwrap();
+    let end = clock() + Duration::from_secs(60);
+    let key = loop {
+        assert!(clock() < end, "not connected");
+        event_loop.run_once(Some(MILLI)).unwrap();
+        match event_loop.connections.keys()[..] {
+            [key] if event_loop.connections.get_mut(key).unwrap().state == State::Open => {
+                break key;
+            }
+            _ => {}
+        }
+    };
+    // How many of so many at a time are left to the end of the round, and how many calls are in
+    // progress then.
+    let mut left = |at_a_time: usize| {
+        for _ in 0..at_a_time {
+            client.call_then(Request::new(HANG), |_| {});
+        }
+        event_loop.do_inbox();
+        let connection = event_loop.connections.get_mut(key).unwrap();
+        let left = connection.unwritten;
+        let in_progress = connection.core.as_ref().unwrap().in_flight();
+        event_loop.flush_dirty();
+        (left, in_progress)
+    };
+    assert_eq!(left(15), (15, 15), "few go together");
+    assert_eq!(left(49), (17, 64), "32 of 64 have gone");
+    assert_eq!(left(10), (10, 74), "most are with the peer already");
 }
 
 #[test]
