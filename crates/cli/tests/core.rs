@@ -13,13 +13,13 @@ fn ten_come_and_go(options: &[&str]) {
     let core = Core::up(options);
     let stays = core.attach(&["--ues", "10"]);
     assert_eq!(stays["failed"], 0, "{stays}\n{}", core.logs());
-    assert_eq!(core.number("amf", "registered"), 10);
-    assert_eq!(core.number("upf", "sessions"), 10);
+    core.counts("amf", "registered", 10);
+    core.counts("upf", "sessions", 10);
     // The same ten again: what was is the past, and nothing of it is left.
     let goes = core.attach(&["--ues", "10", "--detach"]);
     assert_eq!(goes["failed"], 0, "{goes}\n{}", core.logs());
-    assert_eq!(core.number("amf", "registered"), 0, "{}", core.logs());
-    assert_eq!(core.number("upf", "sessions"), 0, "{}", core.logs());
+    core.counts("amf", "registered", 0);
+    core.counts("upf", "sessions", 0);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn who_is_not_subscribed_or_has_another_key_is_refused() {
     std::fs::write(&other, key).expect("written");
     let forged = core.attach_of(&other, &["--ues", "2"]);
     assert_eq!(forged["failed"], 2, "{forged}");
-    assert_eq!(core.number("amf", "registered"), 0);
+    core.counts("amf", "registered", 0);
     // Whom they tried to be comes all the same.
     let right = core.attach(&["--ues", "2", "--detach"]);
     assert_eq!(right["failed"], 0, "{right}\n{}", core.logs());
@@ -181,5 +181,5 @@ fn an_amf_or_an_smf_that_was_killed_is_mended_and_its_ues_can_come_anew() {
     // Whoever registers anew under a name that is stored gets another address, and the UPF has both.
     let after = core.attach(&["--ues", "5", "--detach"]);
     assert_eq!(after["failed"], 0, "{after}\n{}", core.logs());
-    assert_eq!(core.number("amf", "registered"), 0, "{}", core.logs());
+    core.counts("amf", "registered", 0);
 }

@@ -8,7 +8,7 @@
 
 mod core_program;
 
-use core_program::Core;
+use core_program::{Core, PATIENCE};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,16 +23,14 @@ fn attached() -> u64 {
     u64::from(attaches()).clamp(10, 200)
 }
 
-/// How soon new UEs must come again; a debug build among other tests starts a process more slowly.
+/// How soon new UEs must come again; a debug build among other tests starts a process more slowly, on a
+/// machine that may stand still for a while.
 fn soon() -> Duration {
     match cfg!(debug_assertions) {
-        true => Duration::from_secs(6),
+        true => Duration::from_secs(15),
         false => Duration::from_secs(2),
     }
 }
-
-/// How long the UEs that are attached stay idle: longer than all that happens meanwhile.
-const IDLE: Duration = Duration::from_secs(12);
 
 /// Starts again what was killed, until the core ends.
 struct Mender(Child);
@@ -65,7 +63,7 @@ fn a_core_that_is_ended_is_not_mended() {
     // It watches.
     core.kill("udsf");
     let mended = || core.status("udsf")["alive"] == true;
-    core.until(Duration::from_secs(20), "the UDSF's start", mended);
+    core.until(PATIENCE, "the UDSF's start", mended);
     // One that does not end when it is asked to: meanwhile the others have.
     let pid = core.status("amf")["pid"].to_string();
     let stopped = Command::new("kill").args(["-STOP", &pid]).status();
@@ -84,22 +82,21 @@ fn killed_under_load(nf: &str) {
     let core = Core::up(&["--transport", "rest"]);
     let _mender = Mender::of(&core);
     let (population, rate) = (attached(), attaches());
-    let (population_text, idle) = (population.to_string(), IDLE.as_secs().to_string());
+    let population_text = population.to_string();
     // They have nothing to say when it happens, and everything afterwards.
-    let began = Instant::now();
-    let staying = core.start_attach(&[
+    let mut staying = core.start_attach(&[
         "--ues",
         &population_text,
         "--at-once",
         &population_text,
         "--steps",
         "registration,session,idle,wait,service,periodic,idle,service,detach",
-        "--wait",
-        &idle,
+        "--pause-before",
+        "wait",
     ]);
-    core.until(Duration::from_secs(10), "all are attached", || {
-        core.number("upf", "sessions") == population && core.number("amf", "connected") == 0
-    });
+    staying.wait_for_pause();
+    core.counts("upf", "sessions", population);
+    core.counts("amf", "connected", 0);
     // Others come all the while. Who is in the middle of a step when it happens may fail.
     let coming = core.start_attach(&[
         "--ues",
@@ -121,12 +118,12 @@ fn killed_under_load(nf: &str) {
     let mut first = 20_000;
     let again = loop {
         first += 1;
-        let result = core.attach_one(first);
+        let result = core.try_one(first);
         if result["failed"] == 0 && result["finished"] == 1 {
             break killed.elapsed();
         }
         assert!(
-            killed.elapsed() < Duration::from_secs(10),
+            killed.elapsed() < PATIENCE,
             "{nf}: nobody comes any more: {result}\n{}",
             core.logs()
         );
@@ -136,7 +133,7 @@ fn killed_under_load(nf: &str) {
         let result = core.attach_one(first);
         assert_eq!(result["failed"], 0, "{nf}: {result}\n{}", core.logs());
     }
-    assert!(began.elapsed() < IDLE, "the attached are still idle");
+    staying.go_on();
     let coming = coming.result();
     let staying = staying.result();
     eprintln!(
@@ -159,10 +156,10 @@ fn killed_under_load(nf: &str) {
         let rest = core.attach(&["--ues", &probes, "--first", "20001", "--detach"]);
         assert_eq!(rest["failed"], 0, "{nf}: {rest}\n{}", core.logs());
     }
-    core.until(Duration::from_secs(10), "no session is left", || {
-        core.number("smf-pdu-session-0", "sessions") == 0
-            && (nf == "upf" || core.number("upf", "sessions") == 0)
-    });
+    core.counts("smf-pdu-session-0", "sessions", 0);
+    if nf != "upf" {
+        core.counts("upf", "sessions", 0);
+    }
 }
 
 #[test]
@@ -208,39 +205,53 @@ fn the_upf() {
 /// Waits between attempts to connect grow while nobody is there: not beyond what UEs notice.
 #[test]
 fn sessions_come_again_at_once_after_a_replica_was_away_for_long() {
+    // Less than waits between attempts would have grown to meanwhile.
+    let at_once = soon().min(Duration::from_millis(4500));
     let core = Core::up(&[]);
-    core.kill("smf-pdu-session-0");
-    let killed = Instant::now();
     let mut first = 30_000;
-    // Somebody asks all the while.
-    while killed.elapsed() < Duration::from_secs(9) {
-        first += 1;
-        assert_ne!(core.attach_one(first)["failed"], 0, "nobody is there");
+    // A machine that stands still at the wrong moment spoils one round, not three.
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        core.kill("smf-pdu-session-0");
+        let killed = Instant::now();
+        // Somebody asks all the while.
+        while killed.elapsed() < Duration::from_secs(9) {
+            first += 1;
+            assert_ne!(core.try_one(first)["failed"], 0, "nobody is there");
+        }
+        let mended = core.core(&["mend"]);
+        assert!(mended.status.success(), "{mended:?}");
+        let there = Instant::now();
+        loop {
+            first += 1;
+            if core.try_one(first)["failed"] == 0 {
+                break;
+            }
+            assert!(there.elapsed() < PATIENCE, "{}", core.logs());
+        }
+        took.push(there.elapsed());
+        if there.elapsed() < at_once {
+            return;
+        }
     }
-    let mended = core.core(&["mend"]);
-    assert!(mended.status.success(), "{mended:?}");
-    let there = Instant::now();
-    first += 1;
-    let result = core.attach_one(first);
-    assert_eq!(result["failed"], 0, "{result}\n{}", core.logs());
-    assert!(there.elapsed() < soon(), "{:?}", there.elapsed());
+    panic!("not at once: {took:?}\n{}", core.logs());
 }
 
 /// The AMF forgets a session when it has asked for its release, whoever is there to do it.
 #[test]
 fn what_is_let_go_of_while_no_replica_is_there_is_released_when_one_is() {
     let core = Core::up(&[]);
-    let steps = "registration,session,wait,detach";
-    let leaving = core.start_attach(&["--ues", "5", "--steps", steps, "--wait", "3"]);
-    core.until(Duration::from_secs(10), "all have a session", || {
-        core.number("upf", "sessions") == 5
-    });
+    let steps = "registration,session,detach";
+    let mut leaving =
+        core.start_attach(&["--ues", "5", "--steps", steps, "--pause-before", "detach"]);
+    leaving.wait_for_pause();
+    core.counts("upf", "sessions", 5);
     core.kill("smf-pdu-session-0");
+    leaving.go_on();
     let leaving = leaving.result();
     assert_eq!(leaving["failed"], 0, "{leaving}\n{}", core.logs());
     let mended = core.core(&["mend"]);
     assert!(mended.status.success(), "{mended:?}");
-    core.until(Duration::from_secs(10), "no session is left", || {
-        core.number("upf", "sessions") == 0 && core.number("amf", "registered") == 0
-    });
+    core.counts("upf", "sessions", 0);
+    core.counts("amf", "registered", 0);
 }

@@ -5,15 +5,14 @@
 
 mod core_program;
 
-use core_program::Core;
+use core_program::{Core, PATIENCE};
 use corewire::blocking::{Caller as _, Client};
 use corewire::tls::{ClientTls, Files};
 use corewire::{CallError, ClientOptions, Operation, Request};
 use serde_json::Value;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-const PATIENCE: Duration = Duration::from_secs(10);
 const STATUS: Operation = Operation::from_static("corewire/v1/status");
 
 /// Every process of a core.
@@ -60,7 +59,7 @@ fn story(error: &CallError) -> String {
 #[test]
 fn every_nf_speaks_mutual_tls_with_certificates_made_for_it() {
     let core = Core::up(&["--tls", "--transport", "rest"]);
-    let result = core.attach(&["--ues", "3", "--patience", "10", "--detach"]);
+    let result = core.attach(&["--ues", "3", "--detach"]);
     assert_eq!(result["finished"], 3, "{result}\n{}", core.logs());
     for nf in ALL {
         // `core status` came through TLS too: it shows numbers only of who answers.
@@ -107,7 +106,7 @@ fn the_nrf_registers_and_finds_by_tls_alone() {
         String::from_utf8_lossy(&mended.stderr)
     );
     core.until(PATIENCE, "a UE after the AUSF came back", || {
-        core.attach_one(5)["finished"] == 1
+        core.try_one(5)["finished"] == 1
     });
     // The operator's own commands.
     let listed = std::process::Command::new(env!("CARGO_BIN_EXE_corewire"))
@@ -137,7 +136,7 @@ fn certificates_may_be_given() {
     }
     let given = folder.path().to_str().expect("text");
     let core = Core::up(&["--tls", given, "--transport", "native"]);
-    let result = core.attach(&["--ues", "2", "--patience", "10", "--detach"]);
+    let result = core.attach(&["--ues", "2", "--detach"]);
     assert_eq!(result["finished"], 2, "{result}\n{}", core.logs());
     // Of another authority: refused, also by the NRF.
     let stranger = Files::new()

@@ -40,7 +40,7 @@ impl Bench {
     fn command(&self, libraries: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_corewire"));
         command
-            .args(["lab", "run", "rmr", "--profile", "smoke", "--patience", "4"])
+            .args(["lab", "run", "rmr", "--profile", "smoke", "--patience", "8"])
             .args(["--rate", "max", "--out", "out"])
             .args(["--transport", &libraries.join(",")])
             .env("COREWIRE_PEERS", self.dir.path())
@@ -136,7 +136,7 @@ fn whatever_fails_is_a_record_with_its_reason_and_the_series_goes_on() {
 fn ctrl_c_keeps_what_there_is_and_resume_does_the_rest() {
     let bench = Bench::new(&["slow"]);
     let child = bench.command(&["slow"]).spawn().expect("it starts");
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(40);
     while !bench.path("measuring").exists() {
         assert!(Instant::now() < deadline, "it did not measure");
         sleep(Duration::from_millis(10));

@@ -59,10 +59,33 @@ fn direct_paths_and_chains_are_measured_and_holes_name_their_reason() {
             "out",
         ],
     );
-    let said = stderr(&output);
+    let mut said = stderr(&output);
     // A path that was named and cannot be run is a failure of the command.
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let records = records(dir.path());
+    // The half second of a run may be one in which the machine stood still: such runs are made again.
+    let stood_still = |record: &Value| {
+        let what = record["error"]["what"].as_str().unwrap_or_default();
+        what.contains("no request was answered")
+    };
+    for _ in 0..5 {
+        let missing = 8 - records(dir.path())
+            .iter()
+            .filter(|it| !stood_still(it))
+            .count();
+        if missing == 0 {
+            break;
+        }
+        let resumed = Command::new(env!("CARGO_BIN_EXE_corewire"))
+            .args(["lab", "run", "mesh", "--resume", "out"])
+            .current_dir(dir.path())
+            .env("COREWIRE_PEERS", dir.path())
+            .env("TMPDIR", dir.path())
+            .stdin(Stdio::null())
+            .output();
+        said.push_str(&stderr(&resumed.expect("the program starts")));
+    }
+    let mut records = records(dir.path());
+    records.retain(|record| !stood_still(record));
     assert_eq!(records.len(), 8, "{said}");
     for record in &records {
         let subject = record["subject"].as_str().expect("a path");
@@ -124,7 +147,7 @@ fn a_gateway_that_fails_is_a_record_with_its_reason_and_the_series_goes_on() {
         "--repeat",
         "1",
         "--patience",
-        "1",
+        "5",
         "--out",
         "out",
     ];

@@ -3,10 +3,14 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use serde_json::Value;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
+
+/// How long something that should happen soon may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Cores of this process.
 static CORES: AtomicU8 = AtomicU8::new(0);
@@ -70,7 +74,7 @@ impl Core {
             .arg("--subscribers")
             .arg(subscribers)
             .args(options)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -86,15 +90,14 @@ impl Core {
     /// The n-th subscriber comes, with a session, and goes.
     pub(crate) fn attach_one(&self, number: u64) -> Value {
         let first = number.to_string();
-        self.attach(&[
-            "--ues",
-            "1",
-            "--first",
-            &first,
-            "--patience",
-            "3",
-            "--detach",
-        ])
+        self.attach(&["--ues", "1", "--first", &first, "--detach"])
+    }
+
+    /// The same of one who soon gives up.
+    pub(crate) fn try_one(&self, number: u64) -> Value {
+        let first = number.to_string();
+        let one = ["--ues", "1", "--first", &first, "--detach"];
+        self.attach(&[&one[..], &["--patience", "3"]].concat())
     }
 
     /// What every NF says of itself.
@@ -106,11 +109,24 @@ impl Core {
         found.clone()
     }
 
-    /// What an NF counts; zero of one that does not answer.
+    /// What an NF counts; zero of one that does not run.
     pub(crate) fn number(&self, nf: &str, name: &str) -> u64 {
-        self.status(nf)["numbers"][name]
-            .as_u64()
-            .unwrap_or_default()
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            let status = self.status(nf);
+            // One that runs and has not answered was asked at a bad moment.
+            if status["numbers"].is_object() || status["alive"] == false {
+                return status["numbers"][name].as_u64().unwrap_or_default();
+            }
+            assert!(Instant::now() < give_up, "{status}\n{}", self.logs());
+        }
+    }
+
+    /// Asserts that an NF counts so many, once it has done what it was told.
+    pub(crate) fn counts(&self, nf: &str, name: &str, wanted: u64) {
+        self.until(PATIENCE, &format!("{wanted} {name} at the {nf}"), || {
+            self.number(nf, name) == wanted
+        });
     }
 
     /// Where an NF listens.
@@ -124,15 +140,11 @@ impl Core {
         let pid = self.status(nf)["pid"].clone();
         let killed = Command::new("kill").args(["-9", &pid.to_string()]).status();
         assert!(killed.expect("kill runs").success());
-        self.until(
-            Duration::from_secs(10),
-            "the end of what was killed",
-            || {
-                let now = self.status(nf);
-                // Somebody else may have started it again.
-                now["alive"] == false || now["pid"] != pid
-            },
-        );
+        self.until(PATIENCE, "the end of what was killed", || {
+            let now = self.status(nf);
+            // Somebody else may have started it again.
+            now["alive"] == false || now["pid"] != pid
+        });
     }
 
     /// Waits until this is so.
@@ -172,6 +184,27 @@ impl Drop for Core {
 }
 
 impl Attach {
+    /// Waits until all UEs are where they were told to pause.
+    pub(crate) fn wait_for_pause(&mut self) {
+        let child = self.0.as_mut().expect("it was started");
+        let output = child.stdout.as_mut().expect("it is read");
+        let mut said = String::new();
+        // By octets: what comes after the line is read at the end.
+        while !said.ends_with("{\"event\":\"paused\"}\n") {
+            let mut octet = [0];
+            let read = output.read(&mut octet).expect("it can be read");
+            assert!(read > 0, "it has ended: {said}");
+            said.push(char::from(octet[0]));
+        }
+    }
+
+    /// Lets UEs that have paused go on.
+    pub(crate) fn go_on(&mut self) {
+        let child = self.0.as_mut().expect("it was started");
+        let input = child.stdin.as_mut().expect("it is written to");
+        input.write_all(b"\n").expect("it reads");
+    }
+
     /// What the program says at its end, without times.
     pub(crate) fn result(self) -> Value {
         let mut result = self.whole_result();

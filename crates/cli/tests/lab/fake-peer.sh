@@ -39,7 +39,13 @@ if [ "$role" = server ]; then
     esac
     echo "a library says hello on standard output"
     echo '{"event":"ready","address":"127.0.0.1:9","pid":1,"versions":{"fake":"1"}}'
-    [ $adapter = SERVER-DIES ] && { sleep 0.2; echo "out of memory" >&2; exit 3; }
+    if [ $adapter = SERVER-DIES ]; then
+        # While the client measures, which whoever started both has seen by then.
+        until [ -e "${0%/*}/client-measures" ]; do sleep 0.1; done
+        sleep 3
+        echo "out of memory" >&2
+        exit 3
+    fi
     while read -r _; do :; done
     exit 0
 fi
@@ -56,6 +62,7 @@ GOOD)
     fi
     result false
     ;;
+SERVER-DIES) touch "${0%/*}/client-measures"; sleep 60 ;;
 CLIENT-DIES) echo "segmentation fault, say" >&2; kill -SEGV $$ ;;
 RUBBISH) echo '{"event":"result","requests":"many"}' ;;
 *) sleep 60 ;;

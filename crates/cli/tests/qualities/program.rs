@@ -1,11 +1,12 @@
 //! `corewire nf guti` in a process of its own: started, told to end, stopped in its tracks.
 
-use corewire::{CallError, ClientOptions, Endpoint, Operation};
+use corewire::{CallError, Caller, ClientOptions, Endpoint, Operation, Request};
 use rustix::process::{Pid, Signal};
 use std::error::Error as _;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,10 @@ pub(crate) const ALLOCATE_STREAM: Operation =
 pub(crate) const PROTOCOLS: [&str; 3] = ["native", "grpc", "rest"];
 
 /// How long something that happens at once may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+
+/// How much later than stated something may be noticed on a machine that stands still for a while.
+pub(crate) const SLACK: Duration = Duration::from_secs(8);
 
 /// The program; ends with the test.
 pub(crate) struct Program {
@@ -29,6 +33,12 @@ impl Program {
     /// At any free port of the loopback.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::start_at("127.0.0.1:0", arguments)
+    }
+
+    /// At any port of an address that no other test has: started again, it finds its port free, and
+    /// nobody else answers there meanwhile.
+    pub(crate) fn start_alone() -> Self {
+        Self::start_at(&own_address().to_string(), &[])
     }
 
     pub(crate) fn start_at(listen: &str, arguments: &[&str]) -> Self {
@@ -97,6 +107,29 @@ impl Program {
         }
     }
 
+    /// Stops it in its tracks; when it returns, none of its threads runs any more.
+    pub(crate) fn stop(&self) {
+        self.signal(Signal::STOP);
+        let give_up = Instant::now() + PATIENCE;
+        // The state comes behind the name in parentheses (proc(5)).
+        let is_stopped = |stat: String| {
+            stat.rsplit(')')
+                .next()
+                .is_some_and(|rest| rest.trim_start().starts_with('T'))
+        };
+        loop {
+            let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
+            let mut threads = threads.expect("it lives").flatten();
+            if threads.all(|thread| {
+                std::fs::read_to_string(thread.path().join("stat")).is_ok_and(is_stopped)
+            }) {
+                return;
+            }
+            assert!(Instant::now() < give_up, "it is not stopped");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         send(&self.child, signal);
     }
@@ -133,6 +166,26 @@ impl Drop for Program {
 pub(crate) fn send(child: &Child, signal: Signal) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     rustix::process::kill_process(pid.expect("a process"), signal).expect("it lives");
+}
+
+/// Any port of an address that no other test has, nor its neighbour.
+pub(crate) fn own_address() -> SocketAddr {
+    static NUMBER: AtomicU8 = AtomicU8::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    SocketAddr::from(([127, 80, number, 1], 0))
+}
+
+/// Asks again until it is answered, as who calls with short limits must on a busy machine.
+pub(crate) async fn served(client: &impl Caller, what: &str) {
+    let give_up = Instant::now() + PATIENCE;
+    loop {
+        let request = Request::new(ALLOCATE).with_deadline(give_up);
+        match client.call(request).await {
+            Ok(_) => return,
+            Err(error) => assert!(Instant::now() < give_up, "{what}: {}", story(&error)),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The error and all its causes in a line.

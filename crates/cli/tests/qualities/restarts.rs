@@ -84,7 +84,7 @@ impl Tally {
 }
 
 fn restarted_under_load(protocol: &str) {
-    let mut servers = [Program::start(&[]), Program::start(&[])];
+    let mut servers = [Program::start_alone(), Program::start_alone()];
     let idle = servers[0].descriptors();
     let endpoints = [0, 1].map(|at: usize| format!("{protocol}://{}", servers[at].address));
     let channel = MeshChannel::balanced(&endpoints, MeshOptions::default()).expect("a channel");

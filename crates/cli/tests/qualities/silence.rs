@@ -2,7 +2,7 @@
 //! that its kernel keeps the connection and nobody answers. Keep-alive notices within the time that it
 //! states, and nobody else is harmed.
 
-use super::program::{ALLOCATE, PATIENCE, PROTOCOLS, Program, send, story};
+use super::program::{ALLOCATE, PATIENCE, PROTOCOLS, Program, SLACK, send, served, story};
 use corewire::blocking::Caller as _;
 use corewire::{Caller as _, ClientOptions, EventLoop, Request};
 use rustix::process::Signal;
@@ -24,12 +24,12 @@ fn a_server_that_falls_silent_is_noticed_by_its_callers() {
         options.http2.keep_alive_timeout = TIMEOUT;
         let mut event_loop = EventLoop::new().expect("a loop");
         let handle = event_loop.handle();
-        let client = handle.connect(silent.endpoint(protocol), options.clone());
-        let beside = handle.connect(other.endpoint(protocol), options);
+        let client = handle.connect(silent.endpoint(protocol), options);
+        let beside = handle.connect(other.endpoint(protocol), ClientOptions::default());
         let request = || Request::new(ALLOCATE).with_deadline(Instant::now() + PATIENCE);
         let conversation = async {
-            client.call(request()).await.expect("it serves");
-            silent.signal(Signal::STOP);
+            served(&client, "it serves").await;
+            silent.stop();
             let since = Instant::now();
             let error = client.call(request()).await.expect_err("it is silent");
             let noticed = since.elapsed();
@@ -40,13 +40,13 @@ fn a_server_that_falls_silent_is_noticed_by_its_callers() {
             );
             // It was sent: whether it was executed is not known.
             assert!(error.may_have_executed(), "{protocol}: {error}");
-            // As stated, and a second for a busy machine.
-            let most = INTERVAL + TIMEOUT + Duration::from_secs(1);
+            // As stated, and not as by default, in ten to fifteen seconds.
+            let most = INTERVAL + TIMEOUT + SLACK;
             assert!(noticed < most, "{protocol}: only after {noticed:?}");
             // The same loop serves others, and the silent one again when it is back.
             beside.call(request()).await.expect("it is not concerned");
             silent.signal(Signal::CONT);
-            client.call(request()).await.expect("it is back");
+            served(&client, "it is back").await;
         };
         event_loop.block_on(conversation).expect("a loop");
     }
@@ -96,7 +96,8 @@ fn callers_that_fall_silent_are_let_go_of_by_the_server() {
         let request = Request::new(ALLOCATE).with_deadline(Instant::now() + PATIENCE);
         bystander.call(request).expect("it is not concerned");
         let silent = since.elapsed();
-        assert!(silent < Duration::from_secs(18), "held for {silent:?}");
+        let most = Duration::from_secs(15) + SLACK;
+        assert!(silent < most, "held for {silent:?}");
         std::thread::sleep(Duration::from_millis(50));
     }
     // Not before the time either: the callers might only have been slow.
@@ -124,7 +125,7 @@ fn the_callers() {
     event_loop.block_on(calls).expect("a loop");
     println!("all are served");
     // Until the test ends this process: never so long.
-    let give_up = Instant::now() + Duration::from_secs(60);
+    let give_up = Instant::now() + Duration::from_secs(120);
     while Instant::now() < give_up {
         let rest = Some(Duration::from_secs(1));
         event_loop.run_once(rest).expect("a loop");
