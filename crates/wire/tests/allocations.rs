@@ -1,4 +1,4 @@
-//! A unary call allocates nothing once the connection has grown to its working size.
+//! A unary call allocates nothing once the connection has grown to its working size, nor does a header block.
 
 #![expect(
     clippy::disallowed_methods,
@@ -8,6 +8,7 @@
 
 use bytes::BytesMut;
 use corewire_message::{Body, CallKind, Operation, Request, Response};
+use corewire_wire::hpack::{Decoder, Encoder, Indexing};
 use corewire_wire::native::{Config, Connection};
 use corewire_wire::{Core, Input, Outbox, Output};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -115,6 +116,38 @@ fn a_unary_call_allocates_nothing_on_either_side() {
 fn one_call_at_a_time_allocates_nothing_either() {
     assert_eq!(allocations(0, 1, 20_000), 0);
     assert_eq!(allocations(100, 1, 20_000), 0);
+}
+
+#[test]
+fn a_header_block_allocates_nothing() {
+    let (mut encoder, mut decoder) = (Encoder::new(), Decoder::new(4096));
+    let (mut block, mut out) = (Vec::new(), Vec::new());
+    let mut value = *b"/service/Method-00000";
+    let mut before = 0;
+    for round in 0..20_000_u32 {
+        if round == 10_000 {
+            before = COUNT.with(Cell::get);
+        }
+        for (octet, shift) in value.iter_mut().rev().zip([0, 4, 8, 12]) {
+            *octet = b'a' + (round >> shift & 15) as u8;
+        }
+        block.clear();
+        out.clear();
+        encoder.begin(&mut block);
+        for (name, value, indexing) in [
+            (&b":method"[..], &b"POST"[..], Indexing::Yes),
+            // Entries come and go.
+            (b":path", &value, Indexing::Yes),
+            (b"te", b"trailers", Indexing::Yes),
+            (b"x-id", &value[10..], Indexing::No),
+            (b"authorization", &value, Indexing::Never),
+        ] {
+            encoder.field(name, value, indexing, &mut block);
+        }
+        let decoded = decoder.decode(&block, 1000, &mut out).unwrap();
+        assert!(!decoded.oversized && out.len() > 100);
+    }
+    assert_eq!(COUNT.with(Cell::get) - before, 0);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #[path = "../../../fuzz/src/headers_block.rs"]
 mod headers_block;
+#[path = "../../../fuzz/src/hpack_blocks.rs"]
+mod hpack_blocks;
 #[path = "../../../fuzz/src/native_frames.rs"]
 mod native_frames;
 #[path = "../../../fuzz/src/rmr_messages.rs"]
@@ -19,6 +21,12 @@ fn native_frames() {
 #[test]
 fn headers_block() {
     replay("headers_block", &[], headers_block::run);
+}
+
+#[test]
+fn hpack_blocks() {
+    // Lengths that are a little off, indices at the tables' ends, changes of the size.
+    replay("hpack_blocks", &[0, 0x20, 0x80, 0xbe], hpack_blocks::run);
 }
 
 #[test]

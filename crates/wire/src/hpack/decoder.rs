@@ -1,7 +1,8 @@
 //! Header blocks on their way in.
 
-use super::dynamic_table::{DynamicTable, OVERHEAD};
-use super::{DecodeError, flat, huffman, integer, static_table};
+use super::dynamic_table::{DynamicTable, Found, OVERHEAD};
+use super::flat::{self, SLACK};
+use super::{DecodeError, huffman, integer, static_table};
 
 /// Reads the header blocks of one direction of a connection, in the order in which they came.
 #[derive(Debug)]
@@ -63,48 +64,121 @@ impl Decoder {
         let start = out.len();
         let mut section = Section {
             out,
+            end: start,
             left: limit,
             oversized: false,
         };
-        let decoded = self.read(block, &mut section);
+        // Once: what comes of a block of indices, or most of it.
+        section.grow((block.len() * 32).min(1024));
+        let read = self.read(block, &mut section);
+        let end = if read.is_ok() { section.end } else { start };
         let oversized = section.oversized;
-        if decoded.is_err() {
-            out.truncate(start);
-        }
-        decoded.map(|()| Decoded { oversized })
+        out.truncate(end);
+        read.map(|()| Decoded { oversized })
     }
 
+    #[inline(always)]
     fn read(&mut self, block: &[u8], section: &mut Section<'_>) -> Result<(), DecodeError> {
-        let mut rest = self.read_sizes(block)?;
-        while let Some((&first, behind)) = rest.split_first() {
-            rest = behind;
-            if first & 0x80 != 0 {
-                // Indexed (6.1).
-                let number = integer::read(first, 0x7f, &mut rest)?;
-                let field = find(&self.table, number)?;
-                section.add(&field);
-            } else if first & 0x40 != 0 {
-                // A literal that enters the table (6.2.1).
-                let number = integer::read(first, 0x3f, &mut rest)?;
-                let literal = self.read_literal(number, &mut rest, section)?;
-                let octets = &section.out[literal.start..];
-                let (prefix, field) = octets.split_at(flat::PREFIX);
-                let (name, value) = field.split_at(literal.name);
-                self.table.insert([prefix, name, value], ());
-                section.settle(&literal);
-            } else if first & 0x20 != 0 {
-                return Err(DecodeError::LateTableSize);
-            } else {
-                // A literal that does not, or may not on the way either (6.2.2, 6.2.3).
-                let number = integer::read(first, 0x0f, &mut rest)?;
-                let literal = self.read_literal(number, &mut rest, section)?;
-                section.settle(&literal);
-            }
+        let mut rest = block;
+        if self.required.is_some() || block.first().is_some_and(|first| first & 0xe0 == 0x20) {
+            rest = self.read_sizes(block)?;
         }
-        Ok(())
+        loop {
+            rest = self.read_indexed(rest, section);
+            if rest.is_empty() {
+                return Ok(());
+            }
+            rest = self.read_field(rest, section)?;
+        }
+    }
+
+    /// Reads fields that are in the tables (6.1) as long as nothing about them is unusual. Most blocks are
+    /// nothing else.
+    #[inline(never)]
+    fn read_indexed<'b>(&self, block: &'b [u8], section: &mut Section<'_>) -> &'b [u8] {
+        let mut rest = block;
+        let mut end = section.end;
+        let mut left = section.left;
+        let out = section.out.as_mut_slice();
+        while let Some((&first, behind)) = rest.split_first()
+            && first > 0x80
+            && first < 0xff
+        {
+            let number = usize::from(first & 0x7f);
+            let (octets, length) = if let Some(entry) = static_table::entry(number) {
+                entry
+            } else if let Ok(found) = self.find(number)
+                && found.length <= SLACK
+                && let Some(octets) = found.octets.first_chunk()
+            {
+                (octets, found.length)
+            } else {
+                break;
+            };
+            let room = out.get_mut(end..);
+            let Some(room) = room.and_then(|room| room.first_chunk_mut::<SLACK>()) else {
+                break;
+            };
+            let Some(less) = left.checked_sub(length + (OVERHEAD - flat::PREFIX)) else {
+                break;
+            };
+            *room = *octets;
+            end += length;
+            left = less;
+            rest = behind;
+        }
+        section.end = end;
+        section.left = left;
+        rest
+    }
+
+    /// Reads any field; gives what stands behind it.
+    #[inline(never)]
+    fn read_field<'b>(
+        &mut self,
+        block: &'b [u8],
+        section: &mut Section<'_>,
+    ) -> Result<&'b [u8], DecodeError> {
+        let (&first, mut rest) = block.split_first().ok_or(DecodeError::Truncated)?;
+        if first & 0x80 != 0 {
+            let number = integer::read(first, 0x7f, &mut rest)? as usize;
+            if let Some((octets, length)) = static_table::entry(number) {
+                section.add(&octets[..length], 0);
+            } else {
+                let found = self.find(number)?;
+                section.add(&found.octets[..found.length], found.name);
+            }
+        } else if first & 0x40 != 0 {
+            // A literal that enters the table (6.2.1).
+            let number = integer::read(first, 0x3f, &mut rest)?;
+            let literal = self.read_literal(number as usize, &mut rest, section)?;
+            let octets = &section.out[literal.start..section.end];
+            let (prefix, field) = octets.split_at(flat::PREFIX);
+            let (name, value) = field.split_at(literal.name);
+            self.table.insert([prefix, name, value], ());
+            section.settle(&literal);
+        } else if first & 0x20 != 0 {
+            return Err(DecodeError::LateTableSize);
+        } else {
+            // A literal that does not, or may not on the way either (6.2.2, 6.2.3).
+            let number = integer::read(first, 0x0f, &mut rest)?;
+            let literal = self.read_literal(number as usize, &mut rest, section)?;
+            section.settle(&literal);
+        }
+        Ok(rest)
+    }
+
+    /// The entry of the dynamic table that has this number in a block.
+    #[inline(always)]
+    fn find(&self, number: usize) -> Result<Found<'_, ()>, DecodeError> {
+        // Numbers come from 32 bits. None (0) is as far back as can be.
+        let back = (number as u32).wrapping_sub(static_table::LENGTH as u32);
+        let found = self.table.get(self.table.next().wrapping_sub(back));
+        found.ok_or(DecodeError::Index)
     }
 
     /// Changes of the table's size stand in front of all fields (4.2); gives what stands behind them.
+    #[cold]
     fn read_sizes<'b>(&mut self, block: &'b [u8]) -> Result<&'b [u8], DecodeError> {
         let mut rest = block;
         while let Some((&first, mut behind)) = rest.split_first()
@@ -117,7 +191,7 @@ impl Decoder {
             self.table.set_max_size(size);
             rest = behind;
         }
-        if self.required.is_some() && !rest.is_empty() {
+        if self.required.is_some() {
             return Err(DecodeError::NoTableSize);
         }
         Ok(rest)
@@ -126,58 +200,35 @@ impl Decoder {
     /// Writes a field whose name has this number, or stands here too, behind the others.
     fn read_literal(
         &self,
-        number: u32,
+        number: usize,
         rest: &mut &[u8],
         section: &mut Section<'_>,
     ) -> Result<Literal, DecodeError> {
-        let out = &mut *section.out;
-        let start = out.len();
-        out.extend_from_slice(&[0; flat::PREFIX]);
-        let name = if number == 0 {
-            read_string(rest, out)?
-        } else {
-            let field = find(&self.table, number)?;
-            out.extend_from_slice(&field.octets[flat::PREFIX..][..field.name]);
-            field.name
-        };
-        let value = read_string(rest, out)?;
-        out[start..][..flat::PREFIX].copy_from_slice(&flat::prefix(name, value));
+        let start = section.end;
+        section.put(&[0; flat::PREFIX]);
+        match number {
+            0 => read_string(rest, section)?,
+            1..=static_table::LENGTH => {
+                let (octets, _) = static_table::entry(number).ok_or(DecodeError::Index)?;
+                section.put(&octets[flat::PREFIX..][..usize::from(octets[0])]);
+            }
+            _ => {
+                let found = self.find(number)?;
+                section.put(&found.octets[flat::PREFIX..][..found.name]);
+            }
+        }
+        let name = section.end - start - flat::PREFIX;
+        read_string(rest, section)?;
+        let value = section.end - start - flat::PREFIX - name;
+        if let Some(prefix) = section.out[start..].first_chunk_mut() {
+            *prefix = flat::prefix(name, value);
+        }
         Ok(Literal { start, name, value })
     }
 }
 
-/// A field of one of the tables.
-struct Field<'t> {
-    octets: &'t [u8],
-    name: usize,
-    value: usize,
-}
-
-fn find(table: &DynamicTable<()>, number: u32) -> Result<Field<'_>, DecodeError> {
-    let number = number as usize;
-    if number <= static_table::LENGTH {
-        let octets = static_table::entry(number).ok_or(DecodeError::Index)?;
-        let name = flat::name(octets).len();
-        let value = octets.len() - flat::PREFIX - name;
-        return Ok(Field {
-            octets,
-            name,
-            value,
-        });
-    }
-    let back = (number - static_table::LENGTH) as u64;
-    let number = table.inserted().wrapping_sub(back);
-    let (octets, ()) = table.get(number).ok_or(DecodeError::Index)?;
-    let (name, value) = table.lengths(number);
-    Ok(Field {
-        octets,
-        name,
-        value,
-    })
-}
-
-/// Appends a string (5.2); says how long it is.
-fn read_string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<usize, DecodeError> {
+/// Appends a string (5.2).
+fn read_string(rest: &mut &[u8], section: &mut Section<'_>) -> Result<(), DecodeError> {
     let (&first, behind) = rest.split_first().ok_or(DecodeError::Truncated)?;
     *rest = behind;
     let length = integer::read(first, 0x7f, rest)? as usize;
@@ -186,12 +237,12 @@ fn read_string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<usize, DecodeError
         .ok_or(DecodeError::Truncated)?;
     *rest = behind;
     if first & 0x80 == 0 {
-        out.extend_from_slice(string);
-        return Ok(length);
+        section.put(string);
+        return Ok(());
     }
-    let start = out.len();
-    huffman::decode(string, out)?;
-    Ok(out.len() - start)
+    let room = section.room(huffman::decoded_length(length));
+    section.end += huffman::decode(string, room)?;
+    Ok(())
 }
 
 /// A field that stands behind the others and is not yet one of them.
@@ -203,32 +254,59 @@ struct Literal {
 
 /// The fields of a block.
 struct Section<'o> {
+    /// Those up to `end`, and room for more.
     out: &'o mut Vec<u8>,
+    end: usize,
+    /// How much more is handed on.
     left: usize,
     oversized: bool,
 }
 
 impl Section<'_> {
-    fn add(&mut self, field: &Field<'_>) {
-        if self.admit(field.name, field.value) {
-            self.out.extend_from_slice(field.octets);
+    /// Adds a field of a table.
+    fn add(&mut self, octets: &[u8], name: usize) {
+        if self.admit(name, octets.len() - flat::PREFIX - name) {
+            self.put(octets);
         }
+    }
+
+    #[inline]
+    fn put(&mut self, octets: &[u8]) {
+        flat::copy(self.room(octets.len()), octets);
+        self.end += octets.len();
+    }
+
+    /// Room for so many octets behind what stands there.
+    #[inline]
+    fn room(&mut self, octets: usize) -> &mut [u8] {
+        if self.out.len() - self.end < octets {
+            self.grow(octets);
+        }
+        &mut self.out[self.end..]
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, octets: usize) {
+        self.out.resize(self.end + octets + 2 * SLACK, 0);
     }
 
     /// Keeps a literal or takes it away again.
     fn settle(&mut self, literal: &Literal) {
         if !self.admit(literal.name, literal.value) {
-            self.out.truncate(literal.start);
+            self.end = literal.start;
         }
     }
 
+    /// Whether a field is handed on. When one is not, none behind it is.
+    #[inline]
     fn admit(&mut self, name: usize, value: usize) -> bool {
         match self.left.checked_sub(name + value + OVERHEAD) {
-            Some(left) if !self.oversized && flat::fits(name, value) => {
+            Some(left) if flat::fits(name, value) => {
                 self.left = left;
                 true
             }
             _ => {
+                self.left = 0;
                 self.oversized = true;
                 false
             }

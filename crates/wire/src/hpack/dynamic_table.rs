@@ -1,6 +1,6 @@
 //! The table that grows with what is sent (RFC 7541, 2.3.2): first in, first out.
 
-use super::flat;
+use super::flat::{self, SLACK};
 
 /// What an entry costs beside its name and value (4.1).
 pub(super) const OVERHEAD: usize = 32;
@@ -8,46 +8,58 @@ pub(super) const OVERHEAD: usize = 32;
 /// The fields sent last, as many as the table's size allows. `L` is what its user keeps with each.
 ///
 /// Entries lie one behind the other in one piece of memory, each in the flat form, and are known by how many
-/// came before them.
+/// came before them (the lower 32 bits of it).
 #[derive(Debug)]
 pub(super) struct DynamicTable<L> {
+    /// Entries and then [`SLACK`] octets of nothing, so that a short entry is copied without counting.
     octets: Vec<u8>,
-    /// Which octet of all that were ever inserted `octets` begins with.
-    base: u64,
     /// Where each entry is, at its number modulo the length, a power of two.
     ring: Vec<Entry<L>>,
-    /// How many entries were ever inserted: the next one's number.
-    inserted: u64,
-    count: usize,
+    /// The next entry's number.
+    next: u32,
+    count: u32,
+    /// Which octet of all that were ever inserted `octets` begins with.
+    base: u32,
     size: usize,
     max_size: usize,
 }
 
+/// The first entry's number: behind those of the static table. (When numbers have come round, some of the
+/// dynamic entries have those, too.)
+const FIRST: u32 = 64;
+
+/// Positions wrap; distances are right as long as a table has less than 4 GiB.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry<L> {
-    start: u64,
+    start: u32,
+    length: u32,
     name: u32,
-    value: u32,
     link: L,
 }
 
-impl<L> Entry<L> {
-    const fn length(&self) -> usize {
-        flat::PREFIX + self.name as usize + self.value as usize
-    }
-}
-
 /// Memory below which nothing is moved to get at what is free.
-const SMALL: u64 = 512;
+const SMALL: usize = 512;
+
+/// An entry as it is found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'t, L> {
+    /// The entry, and behind it at least [`SLACK`] octets of anything.
+    pub(super) octets: &'t [u8],
+    /// How many of the octets are the entry's.
+    pub(super) length: usize,
+    /// How many of the octets behind the prefix are the name's.
+    pub(super) name: usize,
+    pub(super) link: L,
+}
 
 impl<L: Copy + Default> DynamicTable<L> {
     pub(super) const fn new(max_size: usize) -> Self {
         Self {
             octets: Vec::new(),
-            base: 0,
             ring: Vec::new(),
-            inserted: 0,
+            next: FIRST,
             count: 0,
+            base: 0,
             size: 0,
             max_size,
         }
@@ -58,9 +70,14 @@ impl<L: Copy + Default> DynamicTable<L> {
         self.max_size
     }
 
-    /// How many entries it has ever had: the next one's number.
-    pub(super) const fn inserted(&self) -> u64 {
-        self.inserted
+    /// The number that the next entry will have.
+    pub(super) const fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// How many entries have come since the one of this number.
+    pub(super) const fn age(&self, number: u32) -> u32 {
+        self.next.wrapping_sub(number).wrapping_sub(1)
     }
 
     pub(super) fn set_max_size(&mut self, max_size: usize) {
@@ -68,50 +85,50 @@ impl<L: Copy + Default> DynamicTable<L> {
         self.make_room(0);
     }
 
-    /// The entry that came when `number` had come before it, and what is kept with it. One whose name
-    /// or value is too long for the flat form has a wrong prefix: see [`flat::fits`].
-    pub(super) fn get(&self, number: u64) -> Option<(&[u8], L)> {
-        // Numbers that have not come yet are as far away as the largest.
-        let age = self.inserted.wrapping_sub(number).wrapping_sub(1);
-        if age >= self.count as u64 {
+    /// The entry of this number, if it is still there.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<Found<'_, L>> {
+        if self.age(number) >= self.count {
             return None;
         }
         let entry = self.ring.get(self.place(number))?;
-        let start = (entry.start - self.base) as usize;
-        let octets = self.octets.get(start..start + entry.length())?;
-        Some((octets, entry.link))
-    }
-
-    /// The lengths of an entry's name and value.
-    pub(super) fn lengths(&self, number: u64) -> (usize, usize) {
-        let entry = self.ring.get(self.place(number));
-        entry.map_or((0, 0), |entry| (entry.name as usize, entry.value as usize))
+        Some(Found {
+            octets: self
+                .octets
+                .get(entry.start.wrapping_sub(self.base) as usize..)?,
+            length: entry.length as usize,
+            name: entry.name as usize,
+            link: entry.link,
+        })
     }
 
     /// Inserts a field; those that came first make room for it, and when all of them do not, it is not
-    /// inserted either (4.4). Its octets, `flat`, have a prefix.
+    /// inserted either (4.4). `parts` are those of the flat form; a prefix that cannot hold the lengths
+    /// may be a wrong one.
+    #[inline(never)]
     pub(super) fn insert(&mut self, parts: [&[u8]; 3], link: L) {
         let [prefix, name, value] = parts;
         let size = name.len() + value.len() + OVERHEAD;
         if !self.make_room(size) {
             return;
         }
-        if self.count == self.ring.len() {
+        if self.count as usize == self.ring.len() {
             self.grow();
         }
-        let entry = Entry {
-            start: self.base + self.octets.len() as u64,
-            // Both are at most the table's size, which SETTINGS give in 32 bits.
-            name: name.len() as u32,
-            value: value.len() as u32,
-            link,
-        };
-        for part in [prefix, name, value] {
+        let start = self.octets.len().saturating_sub(SLACK);
+        self.octets.truncate(start);
+        for part in [prefix, name, value, &[0; SLACK]] {
             self.octets.extend_from_slice(part);
         }
-        let place = self.place(self.inserted);
-        self.ring[place] = entry;
-        self.inserted += 1;
+        let place = self.place(self.next);
+        // Lengths are at most the table's size, which SETTINGS give in 32 bits.
+        self.ring[place] = Entry {
+            start: self.base.wrapping_add(start as u32),
+            length: (self.octets.len() - SLACK - start) as u32,
+            name: name.len() as u32,
+            link,
+        };
+        self.next = self.next.wrapping_add(1);
         self.count += 1;
         self.size += size;
     }
@@ -119,24 +136,28 @@ impl<L: Copy + Default> DynamicTable<L> {
     /// Drops the oldest entries until so much fits; says whether it does.
     fn make_room(&mut self, size: usize) -> bool {
         while self.count > 0 && self.size + size > self.max_size {
-            let oldest = self.ring[self.place(self.inserted - self.count as u64)];
-            self.size -= oldest.length() - flat::PREFIX + OVERHEAD;
+            self.size -= self.oldest().length as usize - flat::PREFIX + OVERHEAD;
             self.count -= 1;
         }
-        // What is moved is never more than what was inserted since it was moved last.
-        let live = match self.count {
-            0 => self.base + self.octets.len() as u64,
-            count => self.ring[self.place(self.inserted - count as u64)].start,
+        let used = self.octets.len().saturating_sub(SLACK);
+        let dead = match self.count {
+            0 => used,
+            _ => self.oldest().start.wrapping_sub(self.base) as usize,
         };
-        let dead = (live - self.base) as usize;
-        if dead as u64 >= SMALL.max((self.octets.len() - dead) as u64) {
+        // Never more is moved than was inserted since it was last.
+        if dead >= SMALL.max(used - dead) {
             self.octets.drain(..dead);
-            self.base = live;
+            self.base = self.base.wrapping_add(dead as u32);
         }
         self.size + size <= self.max_size
     }
 
-    fn place(&self, number: u64) -> usize {
+    /// The entry that came first, when there is any.
+    fn oldest(&self) -> Entry<L> {
+        self.ring[self.place(self.next.wrapping_sub(self.count))]
+    }
+
+    const fn place(&self, number: u32) -> usize {
         number as usize & self.ring.len().wrapping_sub(1)
     }
 
@@ -144,8 +165,8 @@ impl<L: Copy + Default> DynamicTable<L> {
     fn grow(&mut self) {
         let larger = (self.ring.len() * 2).max(8);
         let mut ring = vec![Entry::default(); larger];
-        for age in 0..self.count as u64 {
-            let number = self.inserted - 1 - age;
+        for age in 1..=self.count {
+            let number = self.next.wrapping_sub(age);
             ring[number as usize & (larger - 1)] = self.ring[self.place(number)];
         }
         self.ring = ring;

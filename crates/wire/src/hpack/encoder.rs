@@ -2,13 +2,17 @@
 
 use super::digest::{digest, join};
 use super::dynamic_table::{DynamicTable, OVERHEAD};
-use super::{flat, huffman, integer, static_table};
+use super::flat::{self, is};
+use super::{huffman, integer, static_table};
 
 /// The largest table that is used, whatever the peer allows.
 const MAX_TABLE_SIZE: usize = 4096;
 
 /// Places of the tables by which entries are found; a power of two.
 const PLACES: usize = 128;
+
+/// Sets of the memory of what was found last; a power of two.
+const SETS: usize = 64;
 
 /// Whether a field is to be remembered by both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,23 +29,26 @@ pub enum Indexing {
 /// Writes the header blocks of one direction of a connection, in the order in which they are sent.
 #[derive(Debug)]
 pub struct Encoder {
-    table: DynamicTable<Link>,
-    /// The number of the newest entry of each digest of name and value, plus one.
-    fields: Box<[u64; PLACES]>,
+    table: DynamicTable<Before>,
+    /// The numbers of the entries that were found last, two for the fields that look alike at first
+    /// sight: most fields of most blocks. They are compared with what is there now.
+    recent: Box<[[u32; 2]; SETS]>,
+    /// The same for names alone.
+    recent_names: Box<[[u32; 2]; SETS]>,
+    /// The number of the newest entry of each digest of name and value.
+    fields: Box<[u32; PLACES]>,
     /// The same by the digest of the name alone.
-    names: Box<[u64; PLACES]>,
+    names: Box<[u32; PLACES]>,
     /// What the next block must say of the table's size: the least since the last block, and the last.
     sizes: Option<(usize, usize)>,
 }
 
-/// How entries of one place are found: from the newest to those before it.
+/// The numbers of the entries that came before one at its places: chains from the newest to those that
+/// are no more.
 #[derive(Clone, Copy, Debug, Default)]
-struct Link {
+struct Before {
     field: u32,
     name: u32,
-    /// The number of the one before it in its place, plus one; old ones are gone.
-    before_field: u64,
-    before_name: u64,
 }
 
 impl Default for Encoder {
@@ -56,6 +63,8 @@ impl Encoder {
     pub fn new() -> Self {
         Self {
             table: DynamicTable::new(MAX_TABLE_SIZE),
+            recent: Box::new([[0; 2]; SETS]),
+            recent_names: Box::new([[0; 2]; SETS]),
             fields: Box::new([0; PLACES]),
             names: Box::new([0; PLACES]),
             sizes: None,
@@ -87,107 +96,198 @@ impl Encoder {
     }
 
     /// Appends one field. Names must be in lower case.
+    #[inline(never)]
     pub fn field(&mut self, name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
-        let name_digest = digest(name);
-        let known = static_table::find_name(name, name_digest);
-        match indexing {
-            Indexing::Yes => {}
-            Indexing::No => return self.literal(0, 0x0f, name, name_digest, known, value, out),
-            Indexing::Never => {
-                return self.literal(0x10, 0x0f, name, name_digest, known, value, out);
+        let flags = match indexing {
+            Indexing::Yes if name.len() | value.len() >> 16 <= 0xff => {
+                let set = first_sight(name, value);
+                let index = self.index_if(self.recent[set][0], |entry| is(entry, name, value));
+                // Larger ones take more than an octet.
+                if index != 0 && index < 0x7f && out.len() < out.capacity() {
+                    out.push(0x80 | index as u8);
+                    return;
+                }
+                return self.find_or_insert(set, name, value, out);
+            }
+            Indexing::Yes | Indexing::No => 0,
+            Indexing::Never => 0x10,
+        };
+        self.literal(flags, name, value, out);
+    }
+
+    /// A field that is not where it is looked for first.
+    #[inline(never)]
+    fn find_or_insert(&mut self, set: usize, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+        for number in self.recent[set] {
+            let index = self.index_if(number, |entry| is(entry, name, value));
+            if index != 0 {
+                return integer::write(0x80, 0x7f, index, out);
             }
         }
-        if let Some(number) = known.and_then(|first| static_table::find_value(first, value)) {
+        let name_digest = digest(name);
+        let known = static_table::find_name(name, name_digest);
+        if let Some(number) = known.and_then(|first| static_table::find(first, name, value)) {
+            remind(&mut self.recent[set], number as u32);
             return integer::write(0x80, 0x7f, number as u32, out);
         }
         let field_digest = join(name_digest, digest(value));
-        if let Some(number) = self.find_field(field_digest, name, value) {
+        let newest = self.fields[field_digest as usize % PLACES];
+        let found = self.find(
+            newest,
+            |before| before.field,
+            |entry| is(entry, name, value),
+        );
+        if let Some(number) = found {
+            remind(&mut self.recent[set], number);
             return integer::write(0x80, 0x7f, self.index(number), out);
         }
         let size = name.len() + value.len() + OVERHEAD;
-        if size > self.table.max_size() * 3 / 4 || !flat::fits(name.len(), value.len()) {
-            return self.literal(0, 0x0f, name, name_digest, known, value, out);
+        if size > self.table.max_size() * 3 / 4 {
+            return self.literal(0, name, value, out);
         }
-        self.literal(0x40, 0x3f, name, name_digest, known, value, out);
-        self.remember(name, value, field_digest, name_digest);
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of one field")]
-    fn literal(
-        &self,
-        flags: u8,
-        mask: u8,
-        name: &[u8],
-        name_digest: u32,
-        known: Option<usize>,
-        value: &[u8],
-        out: &mut Vec<u8>,
-    ) {
-        let number = match known {
+        let index = match known {
             Some(number) => number as u32,
             None => self
-                .find_name(name_digest, name)
+                .find_name(name, name_digest)
                 .map_or(0, |number| self.index(number)),
         };
-        integer::write(flags, mask, number, out);
-        if number == 0 {
-            write_string(name, out);
+        integer::write(0x40, 0x3f, index, out);
+        if index == 0 {
+            write_shortest(name, out);
         }
-        write_string(value, out);
+        write_shortest(value, out);
+        remind(&mut self.recent[set], self.table.next());
+        self.insert(name, value, field_digest, name_digest);
     }
 
-    fn find_field(&self, digest: u32, name: &[u8], value: &[u8]) -> Option<u64> {
-        let mut next = self.fields[digest as usize % PLACES];
-        loop {
-            let number = next.wrapping_sub(1);
-            let (entry, link) = self.table.get(number)?;
-            if link.field == digest && flat::name(entry) == name && flat::value(entry) == value {
-                return Some(number);
-            }
-            next = link.before_field;
-        }
-    }
-
-    fn find_name(&self, digest: u32, name: &[u8]) -> Option<u64> {
-        let mut next = self.names[digest as usize % PLACES];
-        loop {
-            let number = next.wrapping_sub(1);
-            let (entry, link) = self.table.get(number)?;
-            if link.name == digest && flat::name(entry) == name {
-                return Some(number);
-            }
-            next = link.before_name;
-        }
-    }
-
-    fn remember(&mut self, name: &[u8], value: &[u8], field_digest: u32, name_digest: u32) {
+    fn insert(&mut self, name: &[u8], value: &[u8], field_digest: u32, name_digest: u32) {
+        let number = self.table.next();
         let fields = &mut self.fields[field_digest as usize % PLACES];
         let names = &mut self.names[name_digest as usize % PLACES];
-        let link = Link {
-            field: field_digest,
-            name: name_digest,
-            before_field: *fields,
-            before_name: *names,
+        // An entry that is gone is not gone on looking for: its number may come again one day.
+        let table = &self.table;
+        let none = number.wrapping_sub(1 << 31);
+        let before = |place: &mut u32| {
+            let newest = std::mem::replace(place, number);
+            table.get(newest).map_or(none, |_| newest)
         };
-        (*fields, *names) = (self.table.inserted() + 1, self.table.inserted() + 1);
+        let before = Before {
+            field: before(fields),
+            name: before(names),
+        };
         let prefix = flat::prefix(name.len(), value.len());
-        self.table.insert([&prefix, name, value], link);
+        self.table.insert([&prefix, name, value], before);
+    }
+
+    /// A field that is not remembered. Its strings stand as they are: what the code saves, a quarter of
+    /// their octets, costs several instructions an octet at either end, each time.
+    #[inline(never)]
+    fn literal(&mut self, flags: u8, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+        let set = first_sight(name, b"");
+        let mut index = self.index_if(self.recent_names[set][0], |entry| {
+            flat::has_name(entry, name)
+        });
+        if index == 0 {
+            index = self.index_of_name(set, name);
+        }
+        integer::write(flags, 0x0f, index, out);
+        if index == 0 {
+            write_plain(name, out);
+        }
+        write_plain(value, out);
+    }
+
+    /// What the peer knows a name by that is not where it is looked for first; 0 when it does not.
+    #[inline(never)]
+    fn index_of_name(&mut self, set: usize, name: &[u8]) -> u32 {
+        let second = self.recent_names[set][1];
+        let index = self.index_if(second, |entry| flat::has_name(entry, name));
+        if index != 0 {
+            return index;
+        }
+        let digest = digest(name);
+        let (number, index) = match static_table::find_name(name, digest) {
+            Some(number) => (number as u32, number as u32),
+            None => match self.find_name(name, digest) {
+                Some(number) => (number, self.index(number)),
+                None => return 0,
+            },
+        };
+        remind(&mut self.recent_names[set], number);
+        index
+    }
+
+    /// What the peer knows the entry of this number by, when it is the right one; 0 when not.
+    #[inline(always)]
+    fn index_if(&self, number: u32, is: impl Fn(&[u8]) -> bool) -> u32 {
+        let (octets, index) = if let Some((octets, _)) = static_table::entry(number as usize) {
+            (&octets[..], number)
+        } else if let Some(found) = self.table.get(number) {
+            (found.octets, self.index(number))
+        } else {
+            return 0;
+        };
+        if is(octets) { index } else { 0 }
+    }
+
+    fn find_name(&self, name: &[u8], digest: u32) -> Option<u32> {
+        let newest = self.names[digest as usize % PLACES];
+        let is = |entry: &[u8]| flat::has_name(entry, name);
+        self.find(newest, |before| before.name, is)
+    }
+
+    /// Follows a chain. It ends: what comes before an entry is older, or was gone when the entry came.
+    fn find(
+        &self,
+        newest: u32,
+        before: impl Fn(Before) -> u32,
+        is: impl Fn(&[u8]) -> bool,
+    ) -> Option<u32> {
+        let mut number = newest;
+        loop {
+            let entry = self.table.get(number)?;
+            if is(entry.octets) {
+                return Some(number);
+            }
+            number = before(entry.link);
+        }
     }
 
     /// What the peer knows an entry by.
-    const fn index(&self, number: u64) -> u32 {
-        // Never more than the entries of both tables.
-        (self.table.inserted() - number) as u32 + static_table::LENGTH as u32
+    const fn index(&self, number: u32) -> u32 {
+        self.table.age(number) + 1 + static_table::LENGTH as u32
     }
 }
 
-fn write_string(string: &[u8], out: &mut Vec<u8>) {
+/// Puts a number in front; the one that was used last stays behind it.
+const fn remind(recent: &mut [u32; 2], number: u32) {
+    *recent = [number, recent[0]];
+}
+
+/// A number for a field that most others of a connection do not share, from next to nothing.
+#[inline]
+fn first_sight(name: &[u8], value: &[u8]) -> usize {
+    let last = |octets: &[u8]| {
+        let octet = octets.get(octets.len().wrapping_sub(1));
+        u32::from(octet.copied().unwrap_or_default())
+    };
+    let lengths = (name.len() as u32) << 24 ^ (value.len() as u32) << 16;
+    let sum = (lengths ^ last(name) << 8 ^ last(value)).wrapping_mul(0x9e37_79b1);
+    (sum >> 16) as usize % SETS
+}
+
+/// Appends a string in whichever form is shorter.
+fn write_shortest(string: &[u8], out: &mut Vec<u8>) {
     let length = huffman::encoded_length(string);
     if length < string.len() {
         integer::write(0x80, 0x7f, length as u32, out);
         huffman::encode(string, out);
     } else {
-        integer::write(0, 0x7f, string.len() as u32, out);
-        out.extend_from_slice(string);
+        write_plain(string, out);
     }
+}
+
+fn write_plain(string: &[u8], out: &mut Vec<u8>) {
+    integer::write(0, 0x7f, string.len() as u32, out);
+    out.extend_from_slice(string);
 }

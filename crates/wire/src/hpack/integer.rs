@@ -6,6 +6,7 @@ use super::DecodeError;
 const MAX_MORE: u32 = 5;
 
 /// Reads a number whose first octet, `first`, is taken already; `mask` says which of its bits count.
+#[inline]
 pub(super) fn read(first: u8, mask: u8, rest: &mut &[u8]) -> Result<u32, DecodeError> {
     let low = first & mask;
     if low < mask {
@@ -29,13 +30,17 @@ fn read_more(mask: u8, rest: &mut &[u8]) -> Result<u32, DecodeError> {
 }
 
 /// Writes a number; the first octet has these flags above the bits of `mask`.
+#[inline]
 pub(super) fn write(flags: u8, mask: u8, number: u32, out: &mut Vec<u8>) {
-    let Some(mut rest) = number.checked_sub(u32::from(mask)) else {
+    match number.checked_sub(u32::from(mask)) {
         // Smaller than the mask, which is an octet.
-        out.push(flags | number as u8);
-        return;
-    };
-    out.push(flags | mask);
+        None => out.push(flags | number as u8),
+        Some(rest) => write_more(flags | mask, rest, out),
+    }
+}
+
+fn write_more(first: u8, mut rest: u32, out: &mut Vec<u8>) {
+    out.push(first);
     while rest >= 0x80 {
         out.push(0x80 | (rest & 0x7f) as u8);
         rest >>= 7;

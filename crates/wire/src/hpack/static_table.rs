@@ -2,7 +2,7 @@
 //! [`super::flat`], and how to find a field in it.
 
 use super::digest::digest;
-use super::flat;
+use super::flat::{self, SLACK};
 
 /// How many entries it has. The first dynamic one is numbered behind them.
 pub(super) const LENGTH: usize = 61;
@@ -71,33 +71,19 @@ const FIELDS: [(&str, &str); LENGTH] = [
     ("www-authenticate", ""),
 ];
 
-/// Where each entry begins, and the last ends.
-const STARTS: [u16; LENGTH + 1] = {
-    let mut starts = [0; LENGTH + 1];
-    let mut at = 0;
-    while at < LENGTH {
-        let length = flat::PREFIX + FIELDS[at].0.len() + FIELDS[at].1.len();
-        starts[at + 1] = starts[at] + length as u16;
-        at += 1;
-    }
-    starts
-};
-
-const OCTETS: usize = STARTS[LENGTH] as usize;
-
-static ENTRIES: [u8; OCTETS] = {
-    let mut entries = [0; OCTETS];
-    let mut at = 0;
+/// Each entry, and nothing behind it up to [`SLACK`] octets, which is more than the longest has.
+static ENTRIES: [[u8; SLACK]; LENGTH] = {
+    let mut entries = [[0; SLACK]; LENGTH];
     let mut field = 0;
     while field < LENGTH {
         let (name, value) = (FIELDS[field].0.as_bytes(), FIELDS[field].1.as_bytes());
         let prefix = flat::prefix(name.len(), value.len());
-        let mut part = 0;
+        let (mut part, mut at) = (0, 0);
         while part < 3 {
             let octets: &[u8] = [&prefix, name, value][part];
             let mut octet = 0;
             while octet < octets.len() {
-                entries[at] = octets[octet];
+                entries[field][at] = octets[octet];
                 at += 1;
                 octet += 1;
             }
@@ -106,6 +92,18 @@ static ENTRIES: [u8; OCTETS] = {
         field += 1;
     }
     entries
+};
+
+/// How many octets of each entry are its own.
+static LENGTHS: [u8; LENGTH] = {
+    let mut lengths = [0; LENGTH];
+    let mut field = 0;
+    while field < LENGTH {
+        let (name, value) = FIELDS[field];
+        lengths[field] = (flat::PREFIX + name.len() + value.len()) as u8;
+        field += 1;
+    }
+    lengths
 };
 
 /// Places of the table of names: a power of two, and so many that few names share one.
@@ -142,11 +140,11 @@ const fn same(one: &[u8], other: &[u8]) -> bool {
     true
 }
 
-/// The entry of this number, from 1 on.
-pub(super) fn entry(number: usize) -> Option<&'static [u8]> {
-    let start = usize::from(*STARTS.get(number.checked_sub(1)?)?);
-    let end = usize::from(*STARTS.get(number)?);
-    ENTRIES.get(start..end)
+/// The entry of this number, from 1 on, and how many octets of it are its own.
+#[inline]
+pub(super) fn entry(number: usize) -> Option<(&'static [u8; SLACK], usize)> {
+    let place = number.wrapping_sub(1);
+    Some((ENTRIES.get(place)?, usize::from(*LENGTHS.get(place)?)))
 }
 
 /// The number of the first entry with this name, whose digest is given.
@@ -157,27 +155,22 @@ pub(super) fn find_name(name: &[u8], digest: u32) -> Option<usize> {
         if number == 0 {
             return None;
         }
-        if entry(number).is_some_and(|entry| flat::name(entry) == name) {
+        if entry(number).is_some_and(|(entry, _)| flat::has_name(entry, name)) {
             return Some(number);
         }
         place = (place + 1) % PLACES;
     }
 }
 
-/// The number of the entry with this value among those that have the name of `first`.
-pub(super) fn find_value(first: usize, value: &[u8]) -> Option<usize> {
-    let mut number = first;
-    let name = flat::name(entry(first)?);
-    loop {
-        let entry = entry(number)?;
-        if flat::name(entry) != name {
-            return None;
-        }
-        if flat::value(entry) == value {
-            return Some(number);
-        }
-        number += 1;
-    }
+/// The number of the entry that is this field, `first` being the first with its name.
+pub(super) fn find(first: usize, name: &[u8], value: &[u8]) -> Option<usize> {
+    let mut numbers = first..=LENGTH;
+    numbers
+        .by_ref()
+        .map_while(|number| Some((number, entry(number)?.0.as_slice())))
+        .take_while(|(_, entry)| flat::has_name(entry, name))
+        .find(|(_, entry)| flat::is(entry, name, value))
+        .map(|(number, _)| number)
 }
 
 #[cfg(test)]
@@ -188,25 +181,25 @@ mod tests {
     fn every_entry_is_found() {
         for number in 1..=LENGTH {
             let (name, value) = FIELDS[number - 1];
-            let entry = entry(number).unwrap();
-            assert_eq!(flat::name(entry), name.as_bytes());
-            assert_eq!(flat::value(entry), value.as_bytes());
-            let first = find_name(name.as_bytes(), digest(name.as_bytes())).unwrap();
-            assert!(first <= number && FIELDS[first - 1].0 == name);
-            assert!(first == 1 || FIELDS[first - 2].0 != name);
-            assert_eq!(find_value(first, value.as_bytes()), Some(number));
+            let (name, value) = (name.as_bytes(), value.as_bytes());
+            let (entry, length) = entry(number).unwrap();
+            assert!(flat::is(entry, name, value));
+            assert_eq!(length, 4 + name.len() + value.len());
+            let first = find_name(name, digest(name)).unwrap();
+            assert!(first <= number && FIELDS[first - 1].0.as_bytes() == name);
+            assert!(first == 1 || FIELDS[first - 2].0.as_bytes() != name);
+            assert_eq!(find(first, name, value), Some(number));
         }
     }
 
     #[test]
     fn nothing_else_is_found() {
-        assert_eq!(entry(0), None);
-        assert_eq!(entry(LENGTH + 1), None);
+        assert_eq!((entry(0), entry(LENGTH + 1)), (None, None));
         for name in ["", ":", ":statu", ":statuses", "x-a", "www-authenticatf"] {
             assert_eq!(find_name(name.as_bytes(), digest(name.as_bytes())), None);
         }
         let status = find_name(b":status", digest(b":status")).unwrap();
-        assert_eq!(find_value(status, b"201"), None);
-        assert_eq!(find_value(LENGTH, b"x"), None);
+        assert_eq!(find(status, b":status", b"201"), None);
+        assert_eq!(find(LENGTH, b"www-authenticate", b"x"), None);
     }
 }

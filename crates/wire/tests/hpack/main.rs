@@ -1,7 +1,10 @@
 //! HPACK: the specification's examples, what comes back when anything is sent, and what strangers may
 //! not do.
 
+mod differential;
 mod hostile;
+#[path = "../../../../fuzz/src/hpack_blocks.rs"]
+mod hpack_blocks;
 mod round_trips;
 mod specification;
 

@@ -9,7 +9,8 @@ use proptest::sample::select;
 type Octets = Vec<u8>;
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
+    /// Fields, each with how it is to be remembered.
     Block(Vec<(Octets, Octets, Indexing)>),
     /// The decoder's end allows another table.
     Allow(u32),
@@ -38,7 +39,7 @@ fn octets(longest: usize) -> impl Strategy<Value = Octets> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = Step> {
     let indexing = prop_oneof![
         6 => Just(Indexing::Yes),
         1 => Just(Indexing::No),
@@ -49,6 +50,12 @@ fn step() -> impl Strategy<Value = Step> {
         8 => vec(field, 0..12).prop_map(Step::Block),
         1 => prop_oneof![0..200_u32, 0..5000_u32].prop_map(Step::Allow),
     ]
+}
+
+/// Without how they are to be remembered.
+pub(super) fn fields_of(sent: Vec<(Octets, Octets, Indexing)>) -> Vec<(Octets, Octets)> {
+    let fields = sent.into_iter();
+    fields.map(|(name, value, _)| (name, value)).collect()
 }
 
 proptest! {
@@ -70,8 +77,7 @@ proptest! {
                     }
                     let decoded = decoder.decode(&block, NO_LIMIT, &mut out).unwrap();
                     prop_assert!(!decoded.oversized);
-                    let sent: Vec<_> = sent.into_iter().map(|(n, v, _)| (n, v)).collect();
-                    prop_assert_eq!(fields(&out), sent);
+                    prop_assert_eq!(fields(&out), fields_of(sent));
                 }
             }
         }
