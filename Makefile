@@ -26,7 +26,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri hostile sanitize sctp fuzz clean
+.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri tsan hostile sanitize sctp fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -133,6 +133,10 @@ model: ## Try every order of the steps of the lock-free pieces (loom)
 
 miri: ## Run the unsafe modules under Miri (needs a nightly compiler with it)
 	$(STEP) "Miri" scripts/miri
+	$(SUMMARY)
+
+tsan: ## Run the tests whose threads share memory under the thread sanitizer (needs a nightly compiler with rust-src)
+	$(STEP) "thread sanitizer" scripts/tsan
 	$(SUMMARY)
 
 hostile: ## Spoil a million frames and requests (MUTATIONS=N), kill each part of a core under load
