@@ -211,7 +211,7 @@ pub(crate) fn path_of(uri: &str) -> &str {
 }
 
 /// A request to a resource.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct SbiRequest {
     method: &'static str,
     path: String,
@@ -323,12 +323,37 @@ impl SbiRequest {
     }
 }
 
+/// Which resource, and how much of what: a body or a header may hold a secret of network functions, a
+/// subscriber's name or keys, and a query somebody's identity.
+impl fmt::Debug for SbiRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.split('?').next().unwrap_or_default();
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| *name).collect();
+        f.debug_struct("SbiRequest")
+            .field("method", &self.method)
+            .field("resource", &path.split('/').nth(1).unwrap_or_default())
+            .field("headers", &headers)
+            .field("octets", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
 /// An answer of the class "done".
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct SbiAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Headers,
     pub(crate) body: Bytes,
+}
+
+/// How much of what, as of a request: tokens and keys are answers.
+impl fmt::Debug for SbiAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SbiAnswer")
+            .field("status", &self.status)
+            .field("octets", &self.body.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl SbiAnswer {
@@ -371,7 +396,6 @@ fn http_status(response: &Response) -> Option<u16> {
 }
 
 /// A call that did not end well.
-#[derive(Debug)]
 pub(crate) struct SbiFailure {
     status: Option<u16>,
     cause: Option<String>,
@@ -458,6 +482,13 @@ impl SbiFailure {
     }
 }
 
+/// As it is said: what was answered may name somebody.
+impl fmt::Debug for SbiFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SbiFailure({self})")
+    }
+}
+
 impl fmt::Display for SbiFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.status, &self.cause) {
@@ -513,6 +544,28 @@ mod tests {
         assert_eq!(request.headers.get_str(METHOD), Some("GET"));
         assert_eq!(request.headers.get_str(QUERY), Some("target-nf-type=UDM"));
         assert!(SbiRequest::get("/a b/c").into_message().is_err());
+    }
+
+    #[test]
+    fn what_a_request_holds_is_not_shown() {
+        let request = SbiRequest::post("/oauth2/token?supi=imsi-001010000000001")
+            .header("authorization", "Bearer 0123456789abcdef")
+            .octets("text/plain", "client_secret=0123456789abcdef");
+        let shown = format!("{request:?}");
+        for secret in ["0123456789abcdef", "imsi"] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        assert!(shown.contains("oauth2") && shown.contains("authorization"));
+        let named = SbiRequest::get("/nudm-sdm/v2/imsi-001010000000001/am-data");
+        let shown = format!("{named:?}");
+        assert!(!shown.contains("imsi") && shown.contains("nudm-sdm"));
+        let answer = SbiAnswer {
+            status: 200,
+            headers: Headers::new(),
+            body: Bytes::from_static(b"0123456789abcdef"),
+        };
+        let shown = format!("{answer:?}");
+        assert!(!shown.contains("0123456789abcdef") && shown.contains("16"));
     }
 
     #[test]
