@@ -73,6 +73,14 @@ fn authenticate(ausf: &Nf, token: &str, supi: &str) -> (u16, String) {
 
 /// Registers at the NRF as an AMF, and gets a token for this service.
 fn token(nrf: &Nf, target: &str, service: &str) -> String {
+    let (status, body) = asked_for_token(nrf, target, service);
+    assert_eq!(status, 200, "{body}");
+    let answer: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+    answer["access_token"].as_str().expect("a token").to_owned()
+}
+
+/// The same, and what came of it.
+fn asked_for_token(nrf: &Nf, target: &str, service: &str) -> (u16, String) {
     let url = format!("http://{}/nnrf-nfm/v1/nf-instances/amf-1", nrf.address);
     let profile =
         r#"{"nfInstanceId":"amf-1","nfType":"AMF","nfStatus":"REGISTERED","heartBeatTimer":60}"#;
@@ -82,10 +90,7 @@ fn token(nrf: &Nf, target: &str, service: &str) -> String {
     let form = format!(
         "grant_type=client_credentials&nfInstanceId=amf-1&targetNfType={target}&scope={service}"
     );
-    let (status, body) = curl(&[&url, "-d", &form]);
-    assert_eq!(status, 200, "{body}");
-    let answer: serde_json::Value = serde_json::from_str(&body).expect("JSON");
-    answer["access_token"].as_str().expect("a token").to_owned()
+    curl(&[&url, "-d", &form])
 }
 
 #[test]
@@ -168,11 +173,25 @@ fn tokens_are_asked_for_shown_and_renewed() {
     let for_ausf = token(&nrf, "AUSF", "nausf-auth");
     assert_eq!(curl(&[&data, "-H", &shown(&for_ausf)]).0, 401);
     let (status, body) = in_time(|| {
-        let for_vectors = token(&nrf, "UDM", "nudm-ueau");
-        curl(&["-i", &data, "-H", &shown(&for_vectors)])
+        let for_registrations = token(&nrf, "UDM", "nudm-uecm");
+        curl(&["-i", &data, "-H", &shown(&for_registrations)])
     });
     assert_eq!(status, 403, "{body}");
     assert!(body.contains("error=\"insufficient_scope\""), "{body}");
+    // Vectors are for an AUSF, and an AMF does not find them.
+    let (status, body) = asked_for_token(&nrf, "UDM", "nudm-ueau");
+    assert_eq!(
+        (status, body.contains("unauthorized_client")),
+        (400, true),
+        "{body}"
+    );
+    let query = "target-nf-type=UDM&requester-nf-type=AMF";
+    let find = format!("http://{}/nnrf-disc/v1/nf-instances?{query}", nrf.address);
+    let (_, body) = curl(&[&find]);
+    assert!(
+        body.contains("nudm-sdm") && !body.contains("nudm-ueau"),
+        "{body}"
+    );
     let with_right = |url: &str| {
         in_time(|| {
             let right = token(&nrf, "UDM", "nudm-sdm");

@@ -67,7 +67,7 @@ impl AmfArgs {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let guami = Guami::from_amf_id(self.plmn, self.amf_id);
         let profile = Profile::new("AMF")
-            .service("namf-comm", "v1")
+            .service("namf-comm", "v1", &["SMF", "UDM"])
             .consumes("nausf-auth")
             .consumes("nudm-uecm")
             .consumes("nudm-sdm")

@@ -27,7 +27,7 @@ impl AusfArgs {
     /// When it cannot start.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("AUSF")
-            .service("nausf-auth", "v1")
+            .service("nausf-auth", "v1", &["AMF"])
             .consumes("nudm-ueau");
         runtime::serve(&self.nf, profile, |runtime| {
             let ausf = Ausf {

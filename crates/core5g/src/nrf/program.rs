@@ -59,9 +59,10 @@ impl NrfArgs {
             Some(file) => Some(std::fs::read(file).with_context(|| file.display().to_string())?),
             None => None,
         };
-        let profile = Profile::new("NRF")
-            .service("nnrf-nfm", "v1")
-            .service("nnrf-disc", "v1");
+        let profile =
+            Profile::new("NRF")
+                .service("nnrf-nfm", "v1", &[])
+                .service("nnrf-disc", "v1", &[]);
         runtime::serve(&self.nf, profile, |runtime| {
             let tokens = Tokens::new(runtime.instance(), key.as_deref(), self.token_lifetime)
                 .context("--token-key")?;

@@ -7,10 +7,19 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     nf_type: &'static str,
-    services: Vec<(&'static str, &'static str)>,
+    services: Vec<Offer>,
     consumes: Vec<&'static str>,
     under: Vec<(&'static str, &'static str)>,
     document: Map<String, Value>,
+}
+
+/// A service that is offered.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    name: &'static str,
+    version: &'static str,
+    /// The types of NF that may have tokens for it, and find it; none: all of them.
+    for_types: &'static [&'static str],
 }
 
 impl Profile {
@@ -25,9 +34,19 @@ impl Profile {
         }
     }
 
-    /// It offers this service in this version (`v1`).
-    pub(crate) fn service(mut self, name: &'static str, version: &'static str) -> Self {
-        self.services.push((name, version));
+    /// It offers this service in this version (`v1`) to NFs of these types, to all where none is named
+    /// (`allowedNfTypes`, TS 29.510, 6.1.6.2.3): those that call it here, or its callbacks.
+    pub(crate) fn service(
+        mut self,
+        name: &'static str,
+        version: &'static str,
+        for_types: &'static [&'static str],
+    ) -> Self {
+        self.services.push(Offer {
+            name,
+            version,
+            for_types,
+        });
         self
     }
 
@@ -61,7 +80,7 @@ impl Profile {
     /// The service that a request to this path asks for; `None` when it is not offered here.
     pub(super) fn offered_at(&self, path: &str) -> Option<&'static str> {
         let name = service_of(path);
-        let offered = self.services.iter().map(|(offered, _)| *offered);
+        let offered = self.services.iter().map(|offer| offer.name);
         let own = { offered }.find(|offered| *offered == name);
         own.or_else(|| self.passed_on(name))
     }
@@ -84,8 +103,9 @@ impl Profile {
         let services: Map<String, Value> = self
             .services
             .iter()
-            .map(|(name, version)| {
-                let service = json!({
+            .map(|offer| {
+                let Offer { name, version, .. } = offer;
+                let mut service = json!({
                     "serviceInstanceId": name,
                     "serviceName": name,
                     "versions": [{
@@ -99,6 +119,9 @@ impl Profile {
                     "capacity": 100,
                     "load": 0,
                 });
+                if !offer.for_types.is_empty() {
+                    service["allowedNfTypes"] = json!(offer.for_types);
+                }
                 ((*name).to_owned(), service)
             })
             .collect();

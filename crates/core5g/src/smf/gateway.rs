@@ -29,7 +29,7 @@ pub(super) struct GatewayArgs {
 impl GatewayArgs {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("SMF")
-            .service(SERVICE, "v1")
+            .service(SERVICE, "v1", &["AMF"])
             .consumes(REPLICA_SERVICE)
             .under(SERVICE, REPLICA_SERVICE);
         serve(&self.nf, profile, |runtime| {

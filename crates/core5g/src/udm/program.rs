@@ -35,9 +35,9 @@ impl UdmArgs {
     /// When it cannot start.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("UDM")
-            .service("nudm-ueau", "v1")
-            .service("nudm-uecm", "v1")
-            .service("nudm-sdm", "v2")
+            .service("nudm-ueau", "v1", &["AUSF"])
+            .service("nudm-uecm", "v1", &["AMF", "SMF"])
+            .service("nudm-sdm", "v2", &["AMF", "SMF"])
             .under("corewire-subscribers", "corewire-subscribers");
         let (subscribers, folder) = (self.subscribers, self.store);
         runtime::serve(&self.nf, profile, |runtime| {

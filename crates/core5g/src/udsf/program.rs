@@ -34,7 +34,7 @@ impl UdsfArgs {
     /// # Errors
     /// When it cannot start.
     pub fn run(self) -> anyhow::Result<ExitCode> {
-        let profile = Profile::new("UDSF").service("nudsf-dr", "v1");
+        let profile = Profile::new("UDSF").service("nudsf-dr", "v1", &["AMF", "SMF"]);
         let (store, max_octets) = (self.store, self.max_octets);
         runtime::serve(&self.nf, profile, |runtime| {
             let store = match &store {

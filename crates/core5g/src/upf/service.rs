@@ -26,7 +26,7 @@ impl UpfArgs {
     /// # Errors
     /// When it cannot listen.
     pub fn run(self) -> anyhow::Result<ExitCode> {
-        let profile = Profile::new("UPF").service(SERVICE, "v1");
+        let profile = Profile::new("UPF").service(SERVICE, "v1", &["SMF"]);
         serve(&self.nf, profile, |runtime| {
             let mut before = [0; 4];
             getrandom::fill(&mut before).context("no number for tunnels could be drawn")?;

@@ -45,7 +45,7 @@ pub(in crate::smf) struct PduSessionArgs {
 impl PduSessionArgs {
     pub(in crate::smf) fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("SMF")
-            .service(REPLICA_SERVICE, "v1")
+            .service(REPLICA_SERVICE, "v1", &["SMF", "UDM"])
             .under(SERVICE, REPLICA_SERVICE)
             .consumes("namf-comm")
             .consumes("nudm-sdm")
