@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "this crate exists to hold it")]
 
 mod association_change;
+mod association_status;
 mod berths;
 mod calls;
 mod epoll;

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::association_change::AssociationChange;
+use crate::association_status::Status;
 use crate::options::with_raw_address;
 use crate::socket::check;
 use crate::usrsctp::{SctpReadiness, SctpReceived};
@@ -221,6 +222,26 @@ impl KernelSocket {
             )
         })
         .map(drop)
+    }
+
+    /// The streams of its association that may be sent by: as many as the peer takes.
+    ///
+    /// # Errors
+    /// What the kernel says: for example that there is no association.
+    pub fn streams(&self) -> io::Result<u16> {
+        let mut status = Status::zeroed();
+        let mut length = status.0.len() as libc::socklen_t;
+        // SAFETY: pointer and length are those of a live buffer, which may be written.
+        check(unsafe {
+            libc::getsockopt(
+                self.stream.as_raw_fd(),
+                libc::IPPROTO_SCTP,
+                libc::SCTP_STATUS,
+                status.0.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        })?;
+        Ok(status.outgoing())
     }
 
     fn bind(&self, address: SocketAddr) -> io::Result<()> {

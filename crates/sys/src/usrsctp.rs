@@ -13,6 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::WakeFd;
 use crate::association_change::AssociationChange;
+use crate::association_status::Status;
 
 /// What Debian and others call the library's second version.
 const LIBRARY: &CStr = c"libusrsctp.so.2";
@@ -40,6 +41,7 @@ const SCTP_NODELAY: c_int = 0x04;
 const SCTP_EVENT: c_int = 0x1e;
 const SCTP_RECVRCVINFO: c_int = 0x1f;
 const SCTP_REMOTE_UDP_ENCAPS_PORT: c_int = 0x24;
+const SCTP_STATUS: c_int = 0x100;
 const CHANGE: AssociationChange = AssociationChange {
     kind: 1,
     lost: 2,
@@ -140,6 +142,8 @@ struct Functions {
     ) -> isize,
     setsockopt:
         unsafe extern "C" fn(*mut Raw, c_int, c_int, *const c_void, libc::socklen_t) -> c_int,
+    getsockopt:
+        unsafe extern "C" fn(*mut Raw, c_int, c_int, *mut c_void, *mut libc::socklen_t) -> c_int,
     set_non_blocking: unsafe extern "C" fn(*mut Raw, c_int) -> c_int,
     set_upcall: unsafe extern "C" fn(*mut Raw, Option<Upcall>, *mut c_void) -> c_int,
     get_events: unsafe extern "C" fn(*mut Raw) -> c_int,
@@ -382,6 +386,26 @@ impl SctpSocket {
                 size_of::<T>() as libc::socklen_t,
             )
         })
+    }
+
+    /// The streams of its association that may be sent by: as many as the peer takes.
+    ///
+    /// # Errors
+    /// What the library says: for example that there is no association.
+    pub fn streams(&self) -> io::Result<u16> {
+        let mut status = Status::zeroed();
+        let mut length = status.0.len() as libc::socklen_t;
+        // SAFETY: pointer and length are those of a live buffer, which may be written.
+        check(unsafe {
+            (self.library.functions.getsockopt)(
+                self.raw,
+                IPPROTO_SCTP,
+                SCTP_STATUS,
+                status.0.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        })?;
+        Ok(status.outgoing())
     }
 
     fn bind(&self, address: SocketAddrV4) -> io::Result<()> {
@@ -652,6 +676,7 @@ impl Functions {
             sendv: function!(c"usrsctp_sendv"),
             recvv: function!(c"usrsctp_recvv"),
             setsockopt: function!(c"usrsctp_setsockopt"),
+            getsockopt: function!(c"usrsctp_getsockopt"),
             set_non_blocking: function!(c"usrsctp_set_non_blocking"),
             set_upcall: function!(c"usrsctp_set_upcall"),
             get_events: function!(c"usrsctp_get_events"),

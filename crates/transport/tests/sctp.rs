@@ -69,6 +69,26 @@ fn messages_keep_their_stream_their_kind_and_their_order() {
 }
 
 #[test]
+fn both_ends_know_the_streams_that_they_may_send_by() {
+    each(|driver| {
+        let (near, mut far) = pair(&driver, &mut listening(&driver));
+        for (from, streams) in [
+            (&near, near.sender().streams()),
+            (&far, far.sender().streams()),
+        ] {
+            assert!(streams >= 16, "{streams} of {from:?}");
+        }
+        let last = near.sender().streams() - 1;
+        near.send(last, NGAP, b"by the last").unwrap();
+        let message = far.receive_until(soon()).unwrap().unwrap();
+        assert_eq!(
+            (message.stream, &message.bytes[..]),
+            (last, &b"by the last"[..])
+        );
+    });
+}
+
+#[test]
 fn large_messages_arrive_whole_and_larger_ones_are_refused() {
     each(|driver| {
         let (near, mut far) = pair(&driver, &mut listening(&driver));
@@ -120,6 +140,28 @@ fn a_peer_that_does_not_read_costs_bounded_memory_and_goes_on_when_it_reads() {
         let message = far.receive_until(soon()).unwrap().unwrap();
         assert_eq!(message.bytes[..], b"on it goes"[..]);
     });
+}
+
+#[test]
+fn who_aborts_waits_for_nobody() {
+    use std::io::Read;
+    each(|driver| {
+        let (mut near, mut far) = pair(&driver, &mut listening(&driver));
+        far.sender().abort();
+        assert_eq!(far.receive_until(soon()).unwrap(), Err(Ended::Shutdown));
+        assert_eq!(far.send(0, NGAP, b"later"), Err(SendError::Ended));
+        near.receive_until(soon()).unwrap().unwrap_err();
+    });
+    // Also of one who never answers a shutdown.
+    let driver = Driver::start(Carrier::Tcp).unwrap();
+    let mut acceptor = listening(&driver);
+    let mut silent = std::net::TcpStream::connect(acceptor.address()).unwrap();
+    let association = acceptor.accept_until(soon()).unwrap().unwrap();
+    association.sender().abort();
+    silent
+        .set_read_timeout(Some(Duration::from_secs(8)))
+        .unwrap();
+    assert_eq!(silent.read(&mut [0; 8]).unwrap(), 0);
 }
 
 #[test]
@@ -287,6 +329,7 @@ mod two_processes {
         let mut association = driver
             .connect(peer.parse().unwrap(), Duration::from_secs(5))
             .unwrap();
+        assert_eq!(association.sender().streams(), 16);
         for size in sizes() {
             let payload: Vec<u8> = (0..size).map(|at| at as u8).collect();
             association.send(3, NGAP, &payload).unwrap();

@@ -55,9 +55,12 @@ pub enum SendError {
 pub(super) trait Line: Send + Sync {
     fn send(&self, stream: u16, ppid: u32, payload: &[u8]) -> Result<(), SendError>;
     fn shutdown(&self);
+    /// Ends it at once, whatever the peer does.
+    fn abort(&self);
     /// The queue has room again.
     fn resume(&self);
     fn peer(&self) -> Option<SocketAddr>;
+    fn streams(&self) -> u16;
 }
 
 /// A queue with one reader that waits as a future or as a thread.
@@ -281,6 +284,19 @@ impl AssociationSender {
     /// Ends the association in order: what was sent arrives, then [`Ended::Shutdown`].
     pub fn shutdown(&self) {
         self.0.shutdown();
+    }
+
+    /// Ends the association without waiting for the peer: what was not sent yet is lost. Its reader
+    /// gets [`Ended::Shutdown`]. For a peer that may never answer a shutdown.
+    pub fn abort(&self) {
+        self.0.abort();
+    }
+
+    /// The streams that may be sent by, numbered from 0: as many as the peer takes. None when the
+    /// association is over.
+    #[must_use]
+    pub fn streams(&self) -> u16 {
+        self.0.streams()
     }
 
     /// The peer's address, as far as it is known.

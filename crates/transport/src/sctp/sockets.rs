@@ -50,6 +50,8 @@ enum Command<S: Stack> {
 struct Connection<S: Stack> {
     token: usize,
     peer: SocketAddr,
+    /// Agreed upon when the association was set up.
+    streams: u16,
     out: Mutex<Out<S::Socket>>,
     driver: Arc<Shared<S>>,
 }
@@ -158,6 +160,8 @@ impl<S: Stack> Shared<S> {
         Arc::new(Connection {
             token: self.token(),
             peer,
+            // Not known of one that is over already: nothing is sent by it any more.
+            streams: socket.streams().unwrap_or_default(),
             out: Mutex::new(Out {
                 socket: Some(socket),
                 unsent: VecDeque::new(),
@@ -207,6 +211,17 @@ impl<S: Stack> Line for Connection<S> {
         self.driver.command(Command::Look(self.token));
     }
 
+    fn abort(&self) {
+        let mut out = lock(&self.out);
+        out.closing = true;
+        out.unsent = VecDeque::new();
+        out.octets = 0;
+        // The stack gives up on a peer that does not answer its closing, by itself.
+        drop(out.socket.take());
+        drop(out);
+        self.driver.command(Command::Look(self.token));
+    }
+
     fn resume(&self) {
         lock(&self.out).resumed = true;
         self.driver.command(Command::Look(self.token));
@@ -214,6 +229,10 @@ impl<S: Stack> Line for Connection<S> {
 
     fn peer(&self) -> Option<SocketAddr> {
         Some(self.peer)
+    }
+
+    fn streams(&self) -> u16 {
+        self.streams
     }
 }
 

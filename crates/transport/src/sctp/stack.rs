@@ -30,6 +30,8 @@ pub(super) trait Sctp: Sized + Send + Sync + 'static {
     fn send(&self, stream: u16, ppid: u32, payload: &[u8]) -> io::Result<()>;
     fn receive(&self, buffer: &mut [u8]) -> io::Result<SctpReceived>;
     fn shutdown(&self);
+    /// Of an association that is up: the streams that may be sent by.
+    fn streams(&self) -> io::Result<u16>;
 }
 
 impl Stack for KernelSctp {
@@ -79,6 +81,10 @@ impl Sctp for KernelSocket {
 
     fn shutdown(&self) {
         self.shutdown();
+    }
+
+    fn streams(&self) -> io::Result<u16> {
+        self.streams()
     }
 }
 
@@ -130,6 +136,10 @@ impl Sctp for SctpSocket {
 
     fn shutdown(&self) {
         self.shutdown();
+    }
+
+    fn streams(&self) -> io::Result<u16> {
+        self.streams()
     }
 }
 

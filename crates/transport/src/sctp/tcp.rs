@@ -59,6 +59,8 @@ struct Out {
     closing: bool,
     /// The socket is of no use any more.
     broken: bool,
+    /// This side has had enough of it.
+    aborted: bool,
     resumed: bool,
 }
 
@@ -172,6 +174,14 @@ impl Line for Connection {
         self.driver.command(Command::Look(self.token));
     }
 
+    fn abort(&self) {
+        let mut out = lock(&self.out);
+        (out.broken, out.aborted) = (true, true);
+        out.unsent = BytesMut::new();
+        drop(out);
+        self.driver.command(Command::Look(self.token));
+    }
+
     fn resume(&self) {
         lock(&self.out).resumed = true;
         self.driver.command(Command::Look(self.token));
@@ -179,6 +189,11 @@ impl Line for Connection {
 
     fn peer(&self) -> Option<SocketAddr> {
         self.peer
+    }
+
+    /// A record says its stream, which means nothing more.
+    fn streams(&self) -> u16 {
+        u16::MAX
     }
 }
 
@@ -442,6 +457,9 @@ impl Receiving {
         let connection = Arc::clone(&self.connection);
         let lost = |error: io::Error| Ended::Lost(error.to_string());
         let mut out = lock(&connection.out);
+        if out.aborted {
+            return Err(Ended::Shutdown);
+        }
         if std::mem::take(&mut out.resumed) {
             self.paused = false;
         }
