@@ -247,6 +247,59 @@ fn a_context_is_restored_once_however_many_ask_for_it() {
 }
 
 #[test]
+fn what_an_amf_took_is_not_taken_again_by_the_one_that_restores_the_context() {
+    let core = Core::up(&[]);
+    let mut gnb = Gnb::connect(&core.n2, 1);
+    let mut ue = Ue::new(&core.subscribers(), 0);
+    ue.register(&mut gnb, 1);
+    ue.idle(&mut gnb);
+    let name = Some(ue.s_tmsi());
+    let first = ue.protect_initial(ue.service_request());
+    gnb.initial(2, first.clone(), name);
+    ue.served(&mut gnb);
+    // In the middle of a connection the same, and what begins none.
+    let second = ue.protect(ue.service_request());
+    gnb.uplink(ue.pair(), second.clone());
+    ue.served(&mut gnb);
+    let nowhere = ue.protect(UplinkNasTransport {
+        payload: vec![0x2e, 1, 1, 0xc1],
+        session: PduSessionId::new(9),
+        request: None,
+        snssai: None,
+        dnn: None,
+    });
+    gnb.uplink(ue.pair(), nowhere.clone());
+    let (_, nas, _) = gnb.nas();
+    ue.read(&nas);
+    // Killed with the gNB there, which would have it store the context.
+    let mut gnb = amf_killed(&core);
+    for (ran, heard) in [(3, first), (4, second), (5, nowhere)] {
+        gnb.initial(ran, heard, name);
+        let answer = gnb.receive();
+        let NgapMessage::DownlinkNas(reject) = &answer else {
+            // Ciphered whole, so nothing that can be answered in a stranger's words.
+            let NgapMessage::UeContextReleaseCommand(command) = answer else {
+                panic!("{ran}: {answer:?}");
+            };
+            let (UeIds::Pair(ue), true) = (command.ue, ran > 3) else {
+                panic!("{ran}: {command:?}");
+            };
+            let sessions = Vec::new();
+            gnb.send(UeContextReleaseComplete { ue, sessions });
+            continue;
+        };
+        let read = NasMessage::decode(&reject.nas).expect("in clear");
+        assert!(
+            matches!(read, NasMessage::ServiceReject(_)),
+            "{ran}: {read:?}"
+        );
+        gnb.let_go(reject.ue);
+    }
+    ue.come_back(&mut gnb, 6);
+    assert_eq!(core.number("amf", "registered"), 1, "{}", core.logs());
+}
+
+#[test]
 fn no_nas_count_is_used_twice_however_often_the_amf_is_killed() {
     let core = Core::up(&[]);
     let mut gnb = Gnb::connect(&core.n2, 1);

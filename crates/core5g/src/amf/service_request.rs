@@ -6,6 +6,7 @@ use crate::nas::{ServiceAccept, ServiceRequest};
 
 /// Gives the gNB the UE's context, and the sessions that the UE has data for their user plane.
 pub(super) async fn run(ue: &mut Ue, request: ServiceRequest) {
+    ue.save_uplink().await;
     if let Some(theirs) = request.sessions {
         session_transport::keep_only(ue, theirs).await;
     }

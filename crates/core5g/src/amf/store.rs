@@ -147,6 +147,19 @@ impl Ue {
             self.save().await;
         }
     }
+
+    /// Stores that the UE's last message was received, unless that is known: who restores the context
+    /// takes it no more. For what may begin a connection, before anything is done for it.
+    pub(super) async fn save_uplink(&mut self) {
+        let Some(stored) = self.stored else { return };
+        let uplink = self
+            .security
+            .as_ref()
+            .and_then(NasSecurityContext::uplink_count);
+        if uplink != Some(stored.uplink) {
+            self.save().await;
+        }
+    }
 }
 
 async fn put(ue: &mut Ue) -> Result<(), SbiFailure> {

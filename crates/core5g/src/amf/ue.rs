@@ -272,7 +272,15 @@ impl Ue {
         match (Envelope::of(octets), &mut self.security) {
             (Ok(Envelope::Protected { .. }), Some(security)) => {
                 let received = security.unprotect(octets).ok()?;
-                Some(Uplink {
+                // Nothing else begins a connection (TS 24.501, 3.1: initial NAS message); what does is
+                // stored as received, so that nobody begins one by what an earlier AMF took already.
+                let begins = matches!(
+                    received.message,
+                    NasMessage::RegistrationRequest(_)
+                        | NasMessage::ServiceRequest(_)
+                        | NasMessage::DeregistrationRequestFromUe(_)
+                );
+                begins.then_some(Uplink {
                     message: received.message,
                     count: Some(received.count),
                 })
