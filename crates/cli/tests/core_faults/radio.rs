@@ -41,6 +41,21 @@ fn location() -> Location {
     }
 }
 
+/// What a gNB with this number says first.
+pub(crate) fn set_up_request(number: u32) -> NgSetupRequest {
+    NgSetupRequest {
+        gnb: gnb_id(number),
+        name: None,
+        areas: vec![SupportedArea {
+            tac: tai().tac,
+            plmns: vec![PlmnSlices {
+                plmn: plmn(),
+                slices: vec!["01".parse().expect("a slice")],
+            }],
+        }],
+    }
+}
+
 /// A gNB's association with the AMF.
 pub(crate) struct Gnb {
     association: Association,
@@ -64,23 +79,18 @@ impl Gnb {
             association,
             _driver: driver,
         };
-        gnb.send(NgSetupRequest {
-            gnb: gnb_id(number),
-            name: None,
-            areas: vec![SupportedArea {
-                tac: tai().tac,
-                plmns: vec![PlmnSlices {
-                    plmn: plmn(),
-                    slices: vec!["01".parse().expect("a slice")],
-                }],
-            }],
-        });
-        let answer = gnb.receive();
+        gnb.set_up(number);
+        gnb
+    }
+
+    /// Sets N2 up, again perhaps.
+    pub(crate) fn set_up(&mut self, number: u32) {
+        self.send(set_up_request(number));
+        let answer = self.receive();
         assert!(
             matches!(answer, NgapMessage::NgSetupResponse(_)),
             "{answer:?}"
         );
-        gnb
     }
 
     pub(crate) fn send(&self, message: impl Into<NgapMessage>) {

@@ -27,6 +27,9 @@ pub struct AmfArgs {
     /// Where gNBs connect to
     #[arg(long, default_value = "127.0.0.1:38412", value_name = "HOST:PORT")]
     n2_listen: String,
+    /// Associations with gNBs at a time; one more is ended at once, and one that is not set up within 10 s
+    #[arg(long, default_value_t = 1024, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    gnbs: u32,
     /// The network, MCC-MNC
     #[arg(long, default_value = "001-01", value_name = "PLMN", value_parser = plmn)]
     plmn: Plmn,
@@ -97,7 +100,7 @@ impl AmfArgs {
                     t3512: Duration::from_secs(self.t3512),
                     grace: Duration::from_secs(self.grace),
                 }),
-                gnbs: Gnbs::default(),
+                gnbs: Gnbs::new(usize::try_from(self.gnbs).unwrap_or(usize::MAX)),
                 numbers: Numbers {
                     registered: runtime.gauge("registered"),
                     connected: runtime.gauge("connected"),

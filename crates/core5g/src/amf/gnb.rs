@@ -15,20 +15,28 @@ use crate::trace::{Kind, Trace};
 use anyhow::{Context as _, bail};
 use corewire_guti::Guami;
 use corewire_transport::sctp::{Association, AssociationSender, Carrier, Driver, SendError};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 /// UEs of one gNB.
 const MAX_UES: usize = 1_000_000;
 /// The stream for what is about no UE (TS 38.412, 7).
 const COMMON_STREAM: u16 = 0;
 
+/// How long an association may be there without NG Setup, which is a gNB's first word (TS 38.413, 8.7.1.1).
+const SETUP_PATIENCE: Duration = Duration::from_secs(10);
+
 /// The gNBs that are connected.
-#[derive(Default)]
 pub(super) struct Gnbs {
     connected: Mutex<HashMap<u64, Arc<Gnb>>>,
     next: AtomicU64,
+    /// As many at most, set up or not.
+    limit: usize,
 }
 
 /// One connection of one UE: no other has it, whatever numbers a gNB says again.
@@ -39,6 +47,14 @@ pub(super) struct ConnectionId {
 }
 
 impl Gnbs {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            connected: Mutex::default(),
+            next: AtomicU64::new(0),
+            limit,
+        }
+    }
+
     /// Calls a UE by every gNB that serves one of these areas.
     pub(super) fn page(&self, s_tmsi: STmsi, tais: &[Tai]) {
         let message = NgapMessage::from(Paging {
@@ -88,6 +104,13 @@ impl Gnb {
         }
     }
 
+    /// The stream for what is about a UE (TS 38.412, 7): the one that its own messages come by, or
+    /// another of its own where the gNB does not take so many; the common one only where it takes no
+    /// second.
+    fn stream_for(&self, theirs: u16, ran: u32) -> u16 {
+        stream_of(self.association.streams(), theirs, ran)
+    }
+
     /// NG Setup is done: it serves these areas.
     pub(super) fn serve(&self, tais: Vec<Tai>) {
         *self.tais.lock().unwrap_or_else(PoisonError::into_inner) = tais;
@@ -101,23 +124,14 @@ impl Gnb {
 
     /// A UE has lost its connection, if its numbers name one.
     pub(super) fn lose(&self, numbers: UeConnection) {
-        let mut ues = self.ues();
-        let ran = match (numbers.ran, numbers.amf) {
-            (Some(ran), _) => Some(ran.0),
-            (None, Some(amf)) => {
-                let found = ues.iter().find(|(_, found)| found.slot.id == amf);
-                found.map(|(ran, _)| *ran)
-            }
-            (None, None) => None,
-        };
-        let Some(ran) = ran else { return };
-        let fits = |found: &Connection| numbers.amf.is_none_or(|amf| amf == found.slot.id);
-        if !ues.get(&ran).is_some_and(fits) {
-            return;
-        }
-        if let Some(connection) = ues.remove(&ran) {
-            drop(ues);
-            self.lost(&connection);
+        self.lose_each(&[numbers]);
+    }
+
+    /// UEs have lost their connections: those that one of these pairs of numbers names.
+    pub(super) fn lose_each(&self, numbers: &[UeConnection]) {
+        let lost = take_named(&mut self.ues(), numbers, |connection| connection.slot.id);
+        for connection in &lost {
+            self.lost(connection);
         }
     }
 
@@ -172,6 +186,46 @@ impl Gnb {
     }
 }
 
+/// Takes those out of the table that one of these pairs of numbers names. However many say the AMF's
+/// number only, the table is gone through for them once.
+fn take_named<C>(
+    ues: &mut HashMap<u32, C>,
+    numbers: &[UeConnection],
+    id: impl Fn(&C) -> AmfUeNgapId,
+) -> Vec<C> {
+    let mut taken = Vec::new();
+    let mut by_amf = HashSet::new();
+    for one in numbers {
+        match (one.ran, one.amf) {
+            (Some(ran), amf) => {
+                let fits = |found: &C| amf.is_none_or(|amf| amf == id(found));
+                if ues.get(&ran.0).is_some_and(fits) {
+                    taken.extend(ues.remove(&ran.0));
+                }
+            }
+            (None, Some(amf)) => {
+                by_amf.insert(amf);
+            }
+            (None, None) => {}
+        }
+    }
+    if !by_amf.is_empty() {
+        let named = ues.extract_if(|_, found| by_amf.contains(&id(found)));
+        taken.extend(named.map(|(_, connection)| connection));
+    }
+    taken
+}
+
+/// The stream for a UE whose messages come by `theirs`, at a gNB that takes so many.
+fn stream_of(streams: u16, theirs: u16, ran: u32) -> u16 {
+    let of_ues = COMMON_STREAM + 1..streams;
+    if of_ues.contains(&theirs) {
+        return theirs;
+    }
+    let place = ran.checked_rem(of_ues.len() as u32);
+    place.map_or(COMMON_STREAM, |place| of_ues.start + place as u16)
+}
+
 /// Whose connection a gNB's number is.
 struct Connection {
     slot: Arc<Slot>,
@@ -185,7 +239,7 @@ struct Connection {
 pub(super) struct Link {
     gnb: Arc<Gnb>,
     ue: UePair,
-    /// The stream that the UE's messages come by; its own go there too.
+    /// The stream that is the UE's, for as long as the connection is there.
     stream: u16,
     serial: u64,
 }
@@ -341,6 +395,13 @@ pub(super) fn listen(amf: &Arc<Amf>, carrier: &str, address: &str) -> anyhow::Re
 }
 
 fn accept(amf: &Arc<Amf>, association: Association) {
+    let mut connected = amf.gnbs.lock();
+    if connected.len() >= amf.gnbs.limit {
+        drop(connected);
+        // Nobody waits for what it may still say.
+        association.sender().abort();
+        return eprintln!("amf: an association too many: --gnbs {}", amf.gnbs.limit);
+    }
     let number = amf.gnbs.next.fetch_add(1, Ordering::Relaxed);
     let gnb = Arc::new(Gnb {
         number,
@@ -351,7 +412,8 @@ fn accept(amf: &Arc<Amf>, association: Association) {
         ues: Mutex::default(),
         next: AtomicU64::new(0),
     });
-    amf.gnbs.lock().insert(number, Arc::clone(&gnb));
+    connected.insert(number, Arc::clone(&gnb));
+    drop(connected);
     amf.numbers.gnbs.up();
     let task = Arc::clone(amf);
     let loops = amf.runtime.loops().len() as u64;
@@ -362,9 +424,25 @@ fn accept(amf: &Arc<Amf>, association: Association) {
     );
 }
 
-/// Reads what a gNB sends until its association ends.
+/// Reads what a gNB sends until its association ends, or until it is ended for want of NG Setup.
 async fn serve(amf: &Arc<Amf>, gnb: &Arc<Gnb>, mut association: Association) {
-    while let Ok(message) = association.receive().await {
+    let loops = amf.runtime.loops();
+    let event_loop = &loops[usize::try_from(gnb.number).unwrap_or_default() % loops.len()];
+    let mut patience = pin!(event_loop.sleep_until(Instant::now() + SETUP_PATIENCE));
+    loop {
+        let next = {
+            let mut receive = pin!(association.receive());
+            poll_fn(|cx| match receive.as_mut().poll(cx) {
+                Poll::Pending if !gnb.is_set_up.load(Ordering::Acquire) => {
+                    patience.as_mut().poll(cx).map(|()| None)
+                }
+                received => received.map(Result::ok),
+            })
+            .await
+        };
+        let Some(message) = next else {
+            break;
+        };
         if message.ppid != PPID {
             // Nothing that an AMF reads (TS 38.412, 7).
             continue;
@@ -376,10 +454,18 @@ async fn serve(amf: &Arc<Amf>, gnb: &Arc<Gnb>, mut association: Association) {
             Ok(decoded) => dispatch(amf, gnb, message.stream, decoded),
             Err(error) => {
                 if let Some(answer) = error.answer() {
-                    gnb.send(message.stream, &answer);
+                    let stream = match message.stream {
+                        COMMON_STREAM => COMMON_STREAM,
+                        theirs => gnb.stream_for(theirs, 0),
+                    };
+                    gnb.send(stream, &answer);
                 }
             }
         }
+    }
+    if !gnb.is_set_up.load(Ordering::Acquire) {
+        // Also when it is there and says nothing: it may never answer a shutdown either.
+        gnb.association.abort();
     }
     amf.gnbs.lock().remove(&gnb.number);
     amf.numbers.gnbs.down();
@@ -430,6 +516,7 @@ const fn pair(message: &NgapMessage) -> Option<UePair> {
 /// A UE has a new connection. One that is known by its temporary identity is asked whether the message
 /// is its own: until it says so, what comes by this connection is nothing to it.
 fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessage) {
+    let stream = gnb.stream_for(stream, message.ran.0);
     let known = message.s_tmsi.and_then(|s_tmsi| amf.ues.by_tmsi(s_tmsi));
     let is_new = known.is_none();
     let slot = known.or_else(|| amf.ues.add(amf.runtime.loops().len()));
@@ -540,4 +627,60 @@ fn error_indication(
 ) -> NgapMessage {
     let cause = Some(cause);
     ErrorIndication { amf, ran, cause }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn amf_id(number: u64) -> AmfUeNgapId {
+        AmfUeNgapId::new(number).expect("40 bits")
+    }
+
+    fn pair(amf: Option<u64>, ran: Option<u32>) -> UeConnection {
+        UeConnection {
+            amf: amf.map(amf_id),
+            ran: ran.map(RanUeNgapId),
+        }
+    }
+
+    #[test]
+    fn a_reset_goes_through_the_table_once_however_many_it_names() {
+        let looks = Cell::new(0);
+        let mut ues: HashMap<u32, u64> = (0..10_000)
+            .map(|ran| (ran, 1000 + u64::from(ran)))
+            .collect();
+        let id = |amf: &u64| {
+            looks.set(looks.get() + 1);
+            amf_id(*amf)
+        };
+        // As many as one message may name (TS 38.413, 9.3.1.133), most of them nobody's.
+        let mut numbers: Vec<_> = (0..65_536).map(|at| pair(Some(5_000 + at), None)).collect();
+        numbers.push(pair(None, Some(1)));
+        numbers.push(pair(Some(1002), Some(2)));
+        numbers.push(pair(Some(1002), Some(3)));
+        numbers.push(pair(None, None));
+        let mut taken = take_named(&mut ues, &numbers, id);
+        taken.sort_unstable();
+        let expected: Vec<u64> = [1001, 1002].into_iter().chain(5_000..11_000).collect();
+        assert_eq!(taken, expected);
+        assert_eq!(ues.len(), 10_000 - expected.len());
+        assert!(looks.get() <= 10_000 + 2, "{}", looks.get());
+    }
+
+    #[test]
+    fn a_ue_has_a_stream_that_its_gnb_takes_and_no_node_uses() {
+        // As it came, where that many are taken.
+        assert_eq!(stream_of(16, 3, 7), 3);
+        // By more than are taken, or by the node's: one of the others, always the same.
+        for theirs in [0, 4, 15] {
+            assert_eq!(stream_of(4, theirs, 7), 2);
+            assert_eq!(stream_of(4, theirs, 8), 3);
+            assert_eq!(stream_of(4, theirs, 9), 1);
+            assert_eq!(stream_of(2, theirs, 7), 1);
+        }
+        // There is only one, or the association is over.
+        assert_eq!((stream_of(1, 3, 7), stream_of(0, 3, 7)), (0, 0));
+    }
 }

@@ -11,9 +11,7 @@ pub(super) fn run(gnb: &Gnb, reset: NgReset) {
             Vec::new()
         }
         ResetScope::Ues(connections) => {
-            for connection in &connections {
-                gnb.lose(*connection);
-            }
+            gnb.lose_each(&connections);
             connections
         }
     };

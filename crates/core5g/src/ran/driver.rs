@@ -93,7 +93,7 @@ pub(crate) fn run(
         finished: None,
     };
     while let Some(mut association) = connect(driver, amf, pace.patience, &mut report) {
-        if let Err(fault) = gnb.set_up() {
+        if let Err(fault) = gnb.set_up(association.sender().streams()) {
             report.faults.push(fault);
             break;
         }

@@ -18,8 +18,6 @@ use crate::ngap::*;
 
 /// The stream of messages that are about no UE (TS 38.412 clause 7).
 const NODE_STREAM: u16 = 0;
-/// The stream of messages about UEs.
-const UE_STREAM: u16 = 1;
 
 /// What a gNB is.
 #[derive(Clone, Debug)]
@@ -36,6 +34,8 @@ pub(crate) struct GnbConfig {
 pub(crate) struct Gnb {
     config: GnbConfig,
     up: bool,
+    /// The streams of the association that messages may be sent by.
+    streams: u16,
     guamis: Vec<Guami>,
     ues: Vec<Slot>,
     deadlines: BinaryHeap<Reverse<(Instant, usize)>>,
@@ -90,6 +90,7 @@ impl Gnb {
         Self {
             config,
             up: false,
+            streams: 0,
             guamis: Vec::new(),
             ues: ues.into_iter().map(slot).collect(),
             deadlines: BinaryHeap::new(),
@@ -131,11 +132,12 @@ impl Gnb {
         self.ues.len()
     }
 
-    /// The association is there: NG Setup (TS 38.413 clause 8.7.1).
+    /// The association is there, with so many streams: NG Setup (TS 38.413 clause 8.7.1).
     ///
     /// # Errors
     /// The gNB's own data cannot be said.
-    pub(crate) fn set_up(&mut self) -> Result<(), String> {
+    pub(crate) fn set_up(&mut self, streams: u16) -> Result<(), String> {
+        self.streams = streams;
         let plmns = vec![PlmnSlices {
             plmn: self.config.id.plmn,
             slices: vec![self.config.snssai],
@@ -658,10 +660,18 @@ impl Gnb {
         Ok(())
     }
 
+    /// A UE's stream, one for as long as the association lasts: any but the node's own, where there
+    /// is another (TS 38.412 clause 7).
+    fn stream_of(&self, index: usize) -> u16 {
+        let others = usize::from(self.streams.saturating_sub(1));
+        let place = index.checked_rem(others).map_or(0, |place| place + 1);
+        u16::try_from(place).unwrap_or(NODE_STREAM)
+    }
+
     fn ue_message(&mut self, index: usize, message: impl Into<NgapMessage>) -> Result<(), Failure> {
         match message.into().encode() {
             Ok(octets) => {
-                self.out.push_back((UE_STREAM, octets));
+                self.out.push_back((self.stream_of(index), octets));
                 Ok(())
             }
             Err(error) => Err(self.ues[index].ue.failure(error.to_string())),

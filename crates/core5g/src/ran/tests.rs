@@ -451,7 +451,13 @@ fn attach_pausing(
     let mut gnb = Gnb::new(gnb, vec![ue]).pausing_before(pause);
     let now = Instant::now();
     let mut exchange = |gnb: &mut Gnb| -> Result<(), String> {
-        while let Some((_, octets)) = gnb.out.pop_front() {
+        while let Some((stream, octets)) = gnb.out.pop_front() {
+            // The node's own is for what is about no UE (TS 38.412, 7).
+            let is_setup = matches!(
+                NgapMessage::decode(&octets),
+                Ok(NgapMessage::NgSetupRequest(_))
+            );
+            assert_eq!(stream, u16::from(!is_setup));
             network.handle(&octets);
             while let Some(octets) = network.out.pop_front() {
                 gnb.handle(now, &octets)?;
@@ -459,7 +465,7 @@ fn attach_pausing(
         }
         Ok(())
     };
-    gnb.set_up()?;
+    gnb.set_up(4)?;
     exchange(&mut gnb)?;
     assert!(gnb.is_up());
     gnb.start(0, now);
