@@ -36,9 +36,8 @@ public final class Main {
     }
 
     private static void run(GutiClient client, int count) {
-        // The first alone: java.net.http opens a connection for each call until one stands.
-        List<Guti> gutis = new ArrayList<>(List.of(client.allocate(payload(0)).join()));
-        IntStream.range(1, count)
+        List<Guti> gutis = new ArrayList<>();
+        IntStream.range(0, count)
                 .mapToObj(i -> client.allocate(payload(i)))
                 .toList()
                 .forEach(call -> gutis.add(call.join()));

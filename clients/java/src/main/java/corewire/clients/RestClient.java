@@ -17,6 +17,7 @@ import java.util.Base64;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** JSON over HTTP/2, with java.net.http. */
 final class RestClient implements GutiClient {
@@ -27,6 +28,8 @@ final class RestClient implements GutiClient {
 
     private final HttpClient client;
     private final String service;
+    /** Done when the call that goes alone is; null when the next call is to go alone. */
+    private final AtomicReference<CompletableFuture<Void>> first = new AtomicReference<>();
 
     RestClient(String server, Path certificates) throws IOException, GeneralSecurityException {
         client =
@@ -93,7 +96,28 @@ final class RestClient implements GutiClient {
                         .timeout(Duration.ofMillis(milliseconds + 1000))
                         .POST(body)
                         .build();
-        return client.sendAsync(request, BodyHandlers.ofString()).thenApply(RestClient::text);
+        return send(request).thenApply(RestClient::text);
+    }
+
+    /**
+     * One call alone until a connection stands: HttpClient opens one for each call that begins before,
+     * with a handshake each, and keeps only the first. Also again when a connection was lost.
+     */
+    private CompletableFuture<HttpResponse<String>> send(HttpRequest request) {
+        var alone = new CompletableFuture<Void>();
+        var opened = first.compareAndExchange(null, alone);
+        if (opened != null && !opened.isDone()) {
+            return opened.thenCompose(ended -> send(request));
+        }
+        var turn = opened == null ? alone : opened;
+        return client.sendAsync(request, BodyHandlers.ofString())
+                .whenComplete(
+                        (response, failure) -> {
+                            if (failure != null) {
+                                first.compareAndSet(turn, null);
+                            }
+                            turn.complete(null);
+                        });
     }
 
     private static String text(HttpResponse<String> response) {
