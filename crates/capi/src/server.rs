@@ -15,9 +15,10 @@ use corewire_message::{
 use corewire_transport::tls::{ClientCertificates, ServerTls};
 use corewire_transport::{OnFault, Protocol, Server, ServerOptions, parse_address};
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::future::poll_fn;
+use std::pin::Pin;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 /// For `protocols`: Corewire's own.
 pub const COREWIRE_PROTOCOL_NATIVE: u32 = 1;
@@ -360,6 +361,23 @@ impl Handlers {
     }
 }
 
+/// The answer of a call, once its handler has given it.
+enum Answering {
+    Awaited(Awaited),
+    Refused(Option<Response>),
+}
+
+impl Future for Answering {
+    type Output = Response;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
+        match &mut *self {
+            Self::Awaited(awaited) => awaited.poll(cx),
+            Self::Refused(refused) => refused.take().map_or(Poll::Pending, Poll::Ready),
+        }
+    }
+}
+
 impl Service for Handlers {
     fn kind(&self, operation: &Operation) -> Option<CallKind> {
         let handler = self.find(operation)?;
@@ -370,18 +388,24 @@ impl Service for Handlers {
         })
     }
 
-    async fn call(&self, context: &CallContext, request: Request) -> Response {
+    fn call(
+        &self,
+        context: &CallContext,
+        request: Request,
+    ) -> impl Future<Output = Response> + Send {
+        // The handler is called here and not by the future: that would hold the request as well.
         let handler = self.find(&request.operation);
         let Some((on_call, handler)) = handler.and_then(|of| Some((of.on_call?, of))) else {
             let text = format!("{} is not served here", request.operation);
-            return Response::failed(Status::new(Code::Unimplemented, text));
+            let refused = Response::failed(Status::new(Code::Unimplemented, text));
+            return Answering::Refused(Some(refused));
         };
         let call = Arc::new(corewire_incoming::new(context, request));
         let awaited = Awaited::new(&call);
         // SAFETY: the program's function, which keeps the header's contract for handlers; it owns
         // this count of the call from now on.
         callback(|| unsafe { on_call(handler.user, Arc::into_raw(call).cast_mut()) });
-        poll_fn(|cx| awaited.poll(cx)).await
+        Answering::Awaited(awaited)
     }
 
     async fn event(&self, context: &CallContext, event: Event) {

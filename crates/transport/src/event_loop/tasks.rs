@@ -77,8 +77,9 @@ async fn perform<S: Service>(
             service.event(&context, event).await;
             None
         }
+        // On its own: it may be large, and the place of each call would be as large as it.
         Work::Stream(request, inbound, outbound) => {
-            Some(service.stream(&context, request, inbound, outbound).await)
+            Some(Box::pin(service.stream(&context, request, inbound, outbound)).await)
         }
     }
 }
