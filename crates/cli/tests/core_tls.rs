@@ -8,7 +8,7 @@ mod core_program;
 use core_program::{Core, PATIENCE};
 use corewire::blocking::{Caller as _, Client};
 use corewire::tls::{ClientTls, Files};
-use corewire::{CallError, ClientOptions, Operation, Request};
+use corewire::{CallError, ClientOptions, Code, Operation, Request};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Instant;
@@ -120,6 +120,51 @@ fn the_nrf_registers_and_finds_by_tls_alone() {
         "{}",
         String::from_utf8_lossy(&listed.stderr)
     );
+}
+
+/// Without tokens and the secret behind them: only the certificate says who somebody is.
+#[test]
+fn a_certificate_is_for_one_network_function() {
+    let core = Core::up(&["--tls", "--oauth2", "false"]);
+    let instance = |nf: &str| {
+        let told = ask(&core.address(nf), Some(files(&core, "operator")), STATUS);
+        let told = told.expect("it is there");
+        told["instance"].as_str().expect("an instance").to_owned()
+    };
+    let nrf = format!("rest://{}", core.address("nrf"));
+    let registered = |name: &str, id: &str, method: &str| {
+        let mut options = ClientOptions::default();
+        options.tls = Some(ClientTls::new(files(&core, name)).expect("good files"));
+        let client = Client::new(nrf.parse().expect("an endpoint"), options);
+        let operation = Operation::parse(&format!("nnrf-nfm/v1/nf-instances/{id}"));
+        let mut request = Request::new(operation.expect("a path"))
+            .with_deadline(Instant::now() + PATIENCE)
+            .with_body(format!(
+                r#"{{"nfInstanceId":"{id}","nfType":"UDM","nfStatus":"REGISTERED"}}"#
+            ));
+        for (header, value) in [
+            ("corewire-method", method),
+            ("content-type", "application/json"),
+        ] {
+            request.headers.append(header, value).expect("a header");
+        }
+        client.call(request).map(|answer| answer.status.code())
+    };
+    let (ausf, udm) = (instance("ausf"), instance("udm"));
+    let refused = |result: Result<Code, CallError>| {
+        let error = result.expect_err("refused");
+        let answer = error.response().expect("an answer");
+        assert_eq!(answer.status.code(), Code::PermissionDenied, "{error}");
+    };
+    // As another instance, as another type, for another; nor does the operator.
+    refused(registered("ausf", &udm, "PUT"));
+    refused(registered("ausf", &ausf, "PUT"));
+    refused(registered("ausf", &udm, "DELETE"));
+    refused(registered("operator", &udm, "DELETE"));
+    // It is who it is; and all are there.
+    registered("ausf", &ausf, "GET").expect("it is registered");
+    registered("udm", &udm, "GET").expect("it is registered");
+    assert_eq!(core.attach_one(1)["finished"], 1, "{}", core.logs());
 }
 
 /// One certificate for all, from a folder; native connections.

@@ -32,6 +32,7 @@
 pub mod aka;
 mod amf;
 mod ausf;
+mod holder;
 mod journal;
 pub mod nas;
 pub mod ngap;

@@ -1,8 +1,10 @@
 //! Mutual TLS between network functions (TS 33.501, 13.1): each shows a certificate and checks the
 //! other's, also to and at the NRF.
 
+use crate::holder::Holder;
 use clap::Args;
 use corewire::tls::{ClientTls, Files, ServerTls};
+use corewire_transport::tls::first_certificate;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -38,6 +40,18 @@ impl TlsArgs {
             Some([name.to_owned(), path.display().to_string()])
         };
         each.into_iter().filter_map(given).flatten().collect()
+    }
+
+    /// The instance that the certificate names, if there is one and it names one.
+    ///
+    /// # Errors
+    /// When the file cannot be used.
+    pub(crate) fn instance(&self) -> anyhow::Result<Option<String>> {
+        let Some(path) = &self.certificate else {
+            return Ok(None);
+        };
+        let holder = Holder::of(&first_certificate(path)?);
+        Ok(holder.instance().map(str::to_owned))
     }
 
     fn files(&self) -> Option<Files> {

@@ -2,6 +2,7 @@
 //! `ServiceDiscover`, with Consul's JSON.
 
 use super::Nrf;
+use super::instances::not_the_holders;
 use crate::sbi::{Exchange, Problem, Reply, Router};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -26,6 +27,14 @@ struct Service {
     tags: Vec<String>,
 }
 
+/// A service here has a name and no type: who has a certificate for one registers by 3GPP's interface.
+fn is_anybody(exchange: &Exchange) -> Result<(), Problem> {
+    match exchange.holder().is_named() {
+        true => Err(not_the_holders("ID")),
+        false => Ok(()),
+    }
+}
+
 impl Nrf {
     pub(super) fn agent_resources(router: Router<Self>) -> Router<Self> {
         router
@@ -36,6 +45,7 @@ impl Nrf {
     }
 
     async fn agent_register(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        is_anybody(&exchange)?;
         let service: Service = exchange.json()?;
         let id = service.id.unwrap_or_else(|| service.name.clone());
         let address = match service.address.as_str() {
@@ -59,6 +69,7 @@ impl Nrf {
     }
 
     async fn agent_deregister(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        is_anybody(&exchange)?;
         self.book().remove(exchange.param("id"))?;
         self.tell();
         Ok(Reply::status(200))

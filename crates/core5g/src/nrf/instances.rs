@@ -2,6 +2,7 @@
 
 use super::Nrf;
 use super::book::Profile;
+use crate::holder::Holder;
 use crate::sbi::patch::PatchItem;
 use crate::sbi::{Exchange, Problem, Reply, Router, media};
 use serde_json::{Value, json};
@@ -26,6 +27,10 @@ impl Nrf {
     async fn register(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let document: Value = exchange.json()?;
         let id = exchange.param("nfInstanceID");
+        let nf_type = document.get("nfType").and_then(Value::as_str);
+        if !is_about_holder(&exchange)?.may_be_of(nf_type.unwrap_or_default()) {
+            return Err(not_the_holders("nfType"));
+        }
         let (profile, is_new) = self.book().register(Instant::now(), id, document)?;
         self.tell();
         let body = answer_of(&profile);
@@ -39,6 +44,11 @@ impl Nrf {
 
     async fn update(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let items: Vec<PatchItem> = exchange.json_of(media::JSON_PATCH)?;
+        let holder = is_about_holder(&exchange)?;
+        let is_type = |item: &PatchItem| ["", "/nfType"].contains(&item.path.as_str());
+        if holder.is_named() && items.iter().any(is_type) {
+            return Err(not_the_holders("nfType"));
+        }
         let expected = exchange.headers().get_str("if-match");
         let id = exchange.param("nfInstanceID");
         let profile = self.book().patch(Instant::now(), id, &items, expected)?;
@@ -47,6 +57,7 @@ impl Nrf {
     }
 
     async fn deregister(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        is_about_holder(&exchange)?;
         self.book().remove(exchange.param("nfInstanceID"))?;
         self.tell();
         Ok(Reply::no_content())
@@ -79,6 +90,23 @@ impl Nrf {
         let octets = serde_json::to_vec(&document).unwrap_or_default();
         Ok(Reply::octets(200, media::HAL, octets))
     }
+}
+
+/// Whether who asks is the instance that it is about, where his certificate says which he is; gives him.
+///
+/// # Errors
+/// 403, when he is another (TS 33.501, 13.1: the subject is the network function).
+fn is_about_holder(exchange: &Exchange) -> Result<Holder, Problem> {
+    let holder = exchange.holder();
+    match holder.may_be(exchange.param("nfInstanceID")) {
+        true => Ok(holder),
+        false => Err(not_the_holders("nfInstanceId")),
+    }
+}
+
+pub(super) fn not_the_holders(what: &'static str) -> Problem {
+    Problem::new(403, "MODIFICATION_NOT_ALLOWED")
+        .invalid(what, "not what the certificate of who asks is for")
 }
 
 /// What who registered is told: everything, or what is new to it if it can take that.

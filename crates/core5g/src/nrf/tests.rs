@@ -12,6 +12,7 @@ use crate::sbi::Router;
 use crate::sbi::asking::{self, Said};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use corewire::Peer;
 use corewire_control::{Plane, PlaneOptions};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -701,4 +702,69 @@ fn source_3_registers_and_discovers_as_at_consul() {
         .status,
         400
     );
+}
+
+#[test]
+fn who_has_a_certificate_for_one_network_function_is_no_other() {
+    let pem = include_str!("../holder/named.pem");
+    let lines = pem.lines().filter(|line| !line.starts_with('-'));
+    let der = base64::engine::general_purpose::STANDARD.decode(lines.collect::<String>());
+    let peer = Peer::new("a", "http2").with_certificate(Some(der.unwrap().into()));
+    let own = "4947a69a-f61b-4bc1-b9da-47c9c5d14b64";
+    let router = nrf();
+    let path = |id: &str| format!("/nnrf-nfm/v1/nf-instances/{id}");
+    let as_peer = |method: &str, path: &str, media_type: &str, body: &str| {
+        let headers = [("content-type", media_type)];
+        asking::ask_as(&router, Some(&peer), method, path, &headers, body).status
+    };
+    let register = |id: &str, nf_type: &str| {
+        let profile = json!({"nfInstanceId": id, "nfType": nf_type, "nfStatus": "REGISTERED"});
+        as_peer("PUT", &path(id), "application/json", &profile.to_string())
+    };
+    let form = |id: &str| {
+        let form = format!(
+            "grant_type=client_credentials&nfInstanceId={id}&targetNfType=UDM&scope=nudm-sdm"
+        );
+        as_peer(
+            "POST",
+            "/oauth2/token",
+            "application/x-www-form-urlencoded",
+            &form,
+        )
+    };
+    let patch = |id: &str, items: Value| {
+        let media_type = "application/json-patch+json";
+        as_peer("PATCH", &path(id), media_type, &items.to_string())
+    };
+    let nobody = |id: &str, nf_type: &str| {
+        let profile = json!({"nfInstanceId": id, "nfType": nf_type, "nfStatus": "REGISTERED"});
+        ask(&router, "PUT", &path(id), &profile).status
+    };
+    let other = "4947a69a-f61b-4bc1-b9da-47c9c5d14b65";
+    // It registers as what it is, and as nothing else.
+    assert_eq!(register(own, "UDM"), 403);
+    assert_eq!(register(other, "AMF"), 403);
+    assert_eq!(register(own, "AMF"), 201);
+    assert_eq!(register(own, "SMF"), 200);
+    let load = json!([{"op": "replace", "path": "/nfStatus", "value": "REGISTERED"}]);
+    assert_eq!(patch(own, load.clone()), 204);
+    for path in ["", "/nfType"] {
+        let items = json!([{"op": "replace", "path": path, "value": "UDM"}]);
+        assert_eq!(patch(own, items), 403);
+    }
+    // Nor does it change others, or ask for their tokens, or register beside 3GPP's interface.
+    ask(&router, "PUT", &path("udm-1"), &udm("udm-1", json!({})));
+    assert_eq!(nobody(other, "AMF"), 201);
+    assert_eq!(patch(other, load), 403);
+    assert_eq!(as_peer("DELETE", &path(other), "", ""), 403);
+    assert_eq!((form(own), form(other)), (200, 400));
+    let service = json!({"Name": "udm", "ID": own}).to_string();
+    let agent = "/v1/agent/service/register";
+    assert_eq!(as_peer("PUT", agent, "application/json", &service), 403);
+    let gone = format!("/v1/agent/service/deregister/{other}");
+    assert_eq!(as_peer("PUT", &gone, "", ""), 403);
+    // Registered as another type by somebody without a certificate, it has no tokens as that.
+    assert_eq!(nobody(own, "UDM"), 200);
+    assert_eq!(form(own), 400);
+    assert_eq!(as_peer("DELETE", &path(own), "", ""), 204);
 }

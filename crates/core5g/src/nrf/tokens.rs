@@ -73,6 +73,13 @@ impl Nrf {
                 "nfInstanceId and scope are mandatory",
             ));
         };
+        let holder = exchange.holder();
+        if !holder.may_be(instance) {
+            return Ok(refused(
+                "invalid_client",
+                "the certificate is not for this instance",
+            ));
+        }
         let requester = match self.book().find(instance) {
             Ok(profile) => profile.view.nf_type.clone(),
             Err(_) => return Ok(refused("invalid_client", "the instance is not registered")),
@@ -81,6 +88,12 @@ impl Nrf {
             return Ok(refused(
                 "invalid_client",
                 "the instance is registered as another type",
+            ));
+        }
+        if !holder.may_be_of(&requester) {
+            return Ok(refused(
+                "invalid_client",
+                "the certificate is not for this type",
             ));
         }
         let (target, one) = (asked("targetNfType"), asked("targetNfInstanceId"));

@@ -1,5 +1,6 @@
 //! The certificates of a core whose NFs speak TLS: given in a folder, or made by OpenSSL.
 
+use crate::runtime::random_instance;
 use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use std::fs;
@@ -17,6 +18,15 @@ const AUTHORITY: &str = "authority";
 pub(super) const OPERATOR: &str = "operator";
 /// Days that a made one is good for; each start makes new ones.
 const DAYS: &str = "398";
+
+/// The extension that says of which types an NF may be (RFC 9310).
+const NF_TYPES: &str = "1.3.6.1.5.5.7.1.34";
+
+/// The type of the NF that is called so; of the operator a name that is no NF's.
+fn type_of(name: &str) -> String {
+    let function = name.split('-').next().unwrap_or_default();
+    function.to_uppercase()
+}
 
 /// Where they are: `authority.pem`, and `NAME.pem` with `NAME.key` for each NF that has its own, else
 /// `nf.pem` with `nf.key`.
@@ -91,10 +101,14 @@ impl Certificates {
     fn issue(&self, name: &str) -> anyhow::Result<()> {
         let [pem, key, request, extensions] =
             ["pem", "key", "csr", "ext"].map(|ending| format!("{name}.{ending}"));
+        let instance = random_instance().context("no instance id could be drawn")?;
+        let nf_type = type_of(name);
         let text = format!(
             "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n\
              extendedKeyUsage=serverAuth,clientAuth\n\
-             subjectAltName=DNS:{name}.core.corewire.test,DNS:localhost,IP:127.0.0.1,IP:::1\n"
+             subjectAltName=DNS:{name}.core.corewire.test,DNS:localhost,IP:127.0.0.1,IP:::1,\
+             URI:urn:uuid:{instance}\n\
+             {NF_TYPES}=ASN1:SEQUENCE:types\n[types]\none=IA5STRING:{nf_type}\n"
         );
         let path = self.folder.join(&extensions);
         fs::write(&path, text).with_context(|| path.display().to_string())?;

@@ -27,7 +27,7 @@ mod sbi;
 pub(crate) use both::both;
 pub(crate) use hosted::{Gauge, STATUS};
 pub(crate) use options::Flow;
-pub(crate) use options::NfOptions;
+pub(crate) use options::{NfOptions, random_instance};
 pub(crate) use profile::Profile;
 pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest, path_of};
 
@@ -180,7 +180,10 @@ fn run<S: Service>(
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let instance = match &options.instance {
         Some(instance) => instance.clone(),
-        None => options::random_instance().context("no instance id could be drawn")?,
+        None => match options.tls.instance()? {
+            Some(instance) => instance,
+            None => random_instance().context("no instance id could be drawn")?,
+        },
     };
     let trace = options.trace.as_deref().map(Trace::create).transpose()?;
     let trace = trace.map(Arc::new);

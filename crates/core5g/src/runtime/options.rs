@@ -28,7 +28,7 @@ pub(crate) struct NfOptions {
     /// Where a service is, instead of asking the NRF: nudm-ueau=127.0.0.1:7101,127.0.0.1:7102
     #[arg(long, value_name = "SERVICE=ADDRESS[,ADDRESS...]")]
     pub(crate) peer: Vec<Peer>,
-    /// This instance's id, a UUID [default: a random one]
+    /// This instance's id, a UUID [default: that of its certificate, else a random one]
     #[arg(long, value_name = "UUID")]
     pub(crate) instance: Option<String>,
     /// Which operations drive the procedures: those of 3GPP, or of the REST core of the evaluation

@@ -1,7 +1,7 @@
 //! For tests: asks a router as a transport would, without one.
 
 use super::Router;
-use corewire::{Headers, Operation, Request};
+use corewire::{Headers, Operation, Peer, Request};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -44,6 +44,18 @@ pub(crate) fn ask<S: Send + Sync + 'static>(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Said {
+    ask_as(router, None, method, path, headers, body)
+}
+
+/// The same by this peer.
+pub(crate) fn ask_as<S: Send + Sync + 'static>(
+    router: &Router<S>,
+    peer: Option<&Peer>,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Said {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let mut all = Headers::new();
     for (name, value) in [("corewire-method", method), ("corewire-query", query)] {
@@ -56,7 +68,7 @@ pub(crate) fn ask<S: Send + Sync + 'static>(
     let request = Request::new(operation)
         .with_headers(all)
         .with_body(body.to_owned());
-    let answer = pin!(router.answer(request));
+    let answer = pin!(router.answer_to(peer, request));
     let Poll::Ready(response) = answer.poll(&mut Context::from_waker(Waker::noop())) else {
         panic!("{method} {path} waits");
     };

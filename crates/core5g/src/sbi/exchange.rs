@@ -6,8 +6,9 @@ use super::multipart::Multipart;
 use super::place::pointer_at;
 use super::problem::Problem;
 use super::query::Query;
+use crate::holder::Holder;
 use bytes::Bytes;
-use corewire::{Headers, Request};
+use corewire::{Headers, Peer, Request};
 use serde::de::DeserializeOwned;
 
 /// Octets of a JSON body that are read; TS 29.501 leaves it to the implementation.
@@ -22,6 +23,8 @@ pub(crate) struct Exchange {
     params: Vec<(&'static str, String)>,
     headers: Headers,
     body: Bytes,
+    /// Of who asks, where he has shown one.
+    certificate: Option<Bytes>,
 }
 
 impl Exchange {
@@ -31,7 +34,19 @@ impl Exchange {
             params,
             headers: request.headers,
             body: request.body.into_bytes(),
+            certificate: None,
         }
+    }
+
+    pub(super) fn of(mut self, peer: Option<&Peer>) -> Self {
+        self.certificate = peer.and_then(|peer| peer.certificate.clone());
+        self
+    }
+
+    /// Who asks, as his certificate has it; whoever, where he has shown none.
+    pub(crate) fn holder(&self) -> Holder {
+        let certificate = self.certificate.as_deref();
+        certificate.map(Holder::of).unwrap_or_default()
     }
 
     /// The path, with a slash in front.

@@ -4,7 +4,7 @@ use super::exchange::Exchange;
 use super::problem::Problem;
 use super::reply::{self, Reply};
 use super::{Method, percent};
-use corewire::{CallContext, CallKind, Operation, Request, Response, Service};
+use corewire::{CallContext, CallKind, Operation, Peer, Request, Response, Service};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -140,14 +140,20 @@ impl<S: Send + Sync + 'static> Router<S> {
     }
 
     /// Answers a request.
+    #[cfg(test)]
     pub(crate) async fn answer(&self, request: Request) -> Response {
-        match self.start(request) {
+        self.answer_to(None, request).await
+    }
+
+    /// Answers a request of this peer.
+    pub(crate) async fn answer_to(&self, peer: Option<&Peer>, request: Request) -> Response {
+        match self.start(peer, request) {
             Ok(answer) => answer.await,
             Err(problem) => problem.into_response(),
         }
     }
 
-    fn start(&self, request: Request) -> Result<Answer, Problem> {
+    fn start(&self, peer: Option<&Peer>, request: Request) -> Result<Answer, Problem> {
         let method = Method::of(&request.headers);
         let path = request.operation.as_str();
         let mut allowed: Vec<&'static str> = Vec::new();
@@ -155,7 +161,7 @@ impl<S: Send + Sync + 'static> Router<S> {
             let found = resource.methods.iter().find(|(known, _)| *known == method);
             if let Some((_, handler)) = found {
                 let params = resource.parameters(path)?;
-                let exchange = Exchange::new(format!("/{path}"), params, request);
+                let exchange = Exchange::new(format!("/{path}"), params, request).of(peer);
                 return Ok(handler(Arc::clone(&self.state), exchange));
             }
             allowed.extend(resource.methods.iter().map(|(known, _)| known.name()));
@@ -210,8 +216,8 @@ impl<S: Send + Sync + 'static> Service for Router<S> {
         Some(CallKind::Unary)
     }
 
-    async fn call(&self, _context: &CallContext, request: Request) -> Response {
-        self.answer(request).await
+    async fn call(&self, context: &CallContext, request: Request) -> Response {
+        self.answer_to(Some(context.peer()), request).await
     }
 }
 

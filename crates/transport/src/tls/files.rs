@@ -111,6 +111,15 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, TlsFault> {
     fs::read(path).map(Zeroizing::new).map_err(fault)
 }
 
+/// The first certificate of a PEM file, as DER: that of who shows it, in front of its issuers.
+///
+/// # Errors
+/// When the file cannot be read or holds none.
+pub fn first_certificate(path: impl AsRef<Path>) -> Result<Vec<u8>, TlsFault> {
+    let all = certificates(path.as_ref())?;
+    Ok(all.first().map(|first| first.to_vec()).unwrap_or_default())
+}
+
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFault> {
     let octets = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();

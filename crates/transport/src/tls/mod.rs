@@ -22,7 +22,7 @@ mod secured;
 mod settings;
 mod validity;
 
-pub use files::{Files, TlsFault};
+pub use files::{Files, TlsFault, first_certificate};
 pub use peer_names::{AcceptNames, certificate_names};
 pub use settings::{ClientCertificates, ClientTls, ServerTls};
 
