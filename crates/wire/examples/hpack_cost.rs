@@ -2,9 +2,9 @@
 //!
 //! `cargo build --release -p corewire-wire --example hpack_cost`, then for each block
 //! `valgrind --tool=callgrind --toggle-collect='*::encode_all' target/release/examples/hpack_cost BLOCK 10000`
-//! (or `decode_all`): the instructions collected, over the rounds.
+//! (or `::encode`, `encode_fields`, `decode_all`): the instructions collected, over the rounds.
 
-use corewire_wire::hpack::{Decoder, Encoder, Indexing};
+use corewire_wire::hpack::{Decoder, Encoder, Indexing, Section};
 use std::hint::black_box;
 
 type Field = (&'static str, &'static str, Indexing);
@@ -90,8 +90,9 @@ const BLOCKS: [(&str, &[Field]); 6] = [
     ),
 ];
 
+/// Field by field.
 #[inline(never)]
-fn encode_all(encoder: &mut Encoder, fields: &[Field], rounds: usize, out: &mut Vec<u8>) {
+fn encode_fields(encoder: &mut Encoder, fields: &[Field], rounds: usize, out: &mut Vec<u8>) {
     for _ in 0..rounds {
         out.clear();
         encoder.begin(out);
@@ -100,6 +101,27 @@ fn encode_all(encoder: &mut Encoder, fields: &[Field], rounds: usize, out: &mut 
         }
         black_box(&out);
     }
+}
+
+/// As sessions do: a section is put together first.
+#[inline(never)]
+fn encode_all(encoder: &mut Encoder, fields: &[Field], rounds: usize, out: &mut Vec<u8>) {
+    let mut section = Section::default();
+    for _ in 0..rounds {
+        out.clear();
+        section.clear();
+        for (name, value, indexing) in black_box(fields) {
+            assert!(section.put(name.as_bytes(), value.as_bytes(), *indexing));
+        }
+        encode(encoder, &section, out);
+        black_box(&out);
+    }
+}
+
+/// By itself.
+#[inline(never)]
+fn encode(encoder: &mut Encoder, section: &Section, out: &mut Vec<u8>) {
+    encoder.section(section, out);
 }
 
 #[inline(never)]
@@ -128,6 +150,7 @@ fn main() {
         decode_all(&mut decoder, &block, 1, &mut out);
         let first = block.len();
         encode_all(&mut encoder, fields, rounds, &mut block);
+        encode_fields(&mut encoder, fields, rounds, &mut block);
         decode_all(&mut decoder, &block, rounds, &mut out);
         println!(
             "{name}: {rounds} times {} fields: {} octets, in a block of {first}, then of {}",

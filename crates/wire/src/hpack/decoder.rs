@@ -2,6 +2,7 @@
 
 use super::dynamic_table::{DynamicTable, Found, OVERHEAD};
 use super::flat::{self, SLACK};
+use super::runs::Runs;
 use super::{DecodeError, huffman, integer, static_table};
 
 /// Reads the header blocks of one direction of a connection, in the order in which they came.
@@ -10,6 +11,8 @@ pub struct Decoder {
     table: DynamicTable<()>,
     /// The largest table that the peer may use.
     allowed: usize,
+    /// What indices that blocks began with came to.
+    runs: Runs,
     /// The smallest that it was told since its last block, when that is smaller than what it used.
     required: Option<usize>,
 }
@@ -31,6 +34,7 @@ impl Decoder {
         Self {
             table: DynamicTable::new(max_table_size as usize),
             allowed: max_table_size as usize,
+            runs: Runs::new(),
             required: None,
         }
     }
@@ -62,34 +66,66 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<Decoded, DecodeError> {
         let start = out.len();
-        let mut section = Section {
-            out,
-            end: start,
-            left: limit,
-            oversized: false,
-        };
-        // Once: what comes of a block of indices, or most of it.
-        section.grow((block.len() * 32).min(1024));
-        let read = self.read(block, &mut section);
-        let end = if read.is_ok() { section.end } else { start };
-        let oversized = section.oversized;
-        out.truncate(end);
-        read.map(|()| Decoded { oversized })
+        let read = self.read(block, limit, out);
+        if read.is_err() {
+            out.truncate(start);
+        }
+        read
     }
 
     #[inline(always)]
-    fn read(&mut self, block: &[u8], section: &mut Section<'_>) -> Result<(), DecodeError> {
+    fn read(
+        &mut self,
+        block: &[u8],
+        limit: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<Decoded, DecodeError> {
         let mut rest = block;
         if self.required.is_some() || block.first().is_some_and(|first| first & 0xe0 == 0x20) {
             rest = self.read_sizes(block)?;
         }
-        loop {
-            rest = self.read_indexed(rest, section);
-            if rest.is_empty() {
-                return Ok(());
+        let mut left = limit;
+        let (place, version) = (first_sight(rest), self.table.version());
+        let run = self.runs.find(place, rest, version);
+        let is_known = match run {
+            Some((fields, length, cost)) if cost <= left => {
+                out.extend_from_slice(fields);
+                left -= cost;
+                rest = &rest[length..];
+                true
             }
-            rest = self.read_field(rest, section)?;
+            _ => false,
+        };
+        if rest.is_empty() {
+            return Ok(Decoded::default());
         }
+        let start = out.len();
+        let mut section = Section {
+            out,
+            end: start,
+            left,
+            oversized: false,
+        };
+        // Once: what comes of a block of indices, or most of it.
+        section.grow((rest.len() * 32).min(1024));
+        if !is_known {
+            let run = rest;
+            rest = self.read_indexed(rest, &mut section);
+            let length = run.len() - rest.len();
+            let fields = &section.out[start..section.end];
+            let cost = left - section.left;
+            self.runs
+                .remember(place, &run[..length], fields, cost, version);
+        }
+        while !rest.is_empty() {
+            rest = self.read_field(rest, &mut section)?;
+            if rest.first().is_some_and(|first| first & 0x80 != 0) {
+                rest = self.read_indexed(rest, &mut section);
+            }
+        }
+        let Section { end, oversized, .. } = section;
+        out.truncate(end);
+        Ok(Decoded { oversized })
     }
 
     /// Reads fields that are in the tables (6.1) as long as nothing about them is unusual. Most blocks are
@@ -148,23 +184,24 @@ impl Decoder {
                 let found = self.find(number)?;
                 section.add(&found.octets[..found.length], found.name);
             }
-        } else if first & 0x40 != 0 {
+            return Ok(rest);
+        }
+        let (enters, mask) = match first {
             // A literal that enters the table (6.2.1).
-            let number = integer::read(first, 0x3f, &mut rest)?;
-            let literal = self.read_literal(number as usize, &mut rest, section)?;
+            0x40.. => (true, 0x3f),
+            0x20.. => return Err(DecodeError::LateTableSize),
+            // One that does not, or may not on the way either (6.2.2, 6.2.3).
+            _ => (false, 0x0f),
+        };
+        let number = integer::read(first, mask, &mut rest)? as usize;
+        let literal = self.read_literal(number, &mut rest, section)?;
+        if enters {
             let octets = &section.out[literal.start..section.end];
             let (prefix, field) = octets.split_at(flat::PREFIX);
             let (name, value) = field.split_at(literal.name);
             self.table.insert([prefix, name, value], ());
-            section.settle(&literal);
-        } else if first & 0x20 != 0 {
-            return Err(DecodeError::LateTableSize);
-        } else {
-            // A literal that does not, or may not on the way either (6.2.2, 6.2.3).
-            let number = integer::read(first, 0x0f, &mut rest)?;
-            let literal = self.read_literal(number as usize, &mut rest, section)?;
-            section.settle(&literal);
         }
+        section.settle(&literal);
         Ok(rest)
     }
 
@@ -198,6 +235,7 @@ impl Decoder {
     }
 
     /// Writes a field whose name has this number, or stands here too, behind the others.
+    #[inline(always)]
     fn read_literal(
         &self,
         number: usize,
@@ -227,7 +265,17 @@ impl Decoder {
     }
 }
 
+/// A number that blocks share which begin alike.
+#[inline]
+fn first_sight(block: &[u8]) -> usize {
+    match block.first_chunk::<4>() {
+        Some(four) => (u32::from_le_bytes(*four).wrapping_mul(0x9e37_79b1) >> 24) as usize,
+        None => block.len() + usize::from(block.first().copied().unwrap_or_default()),
+    }
+}
+
 /// Appends a string (5.2).
+#[inline(always)]
 fn read_string(rest: &mut &[u8], section: &mut Section<'_>) -> Result<(), DecodeError> {
     let (&first, behind) = rest.split_first().ok_or(DecodeError::Truncated)?;
     *rest = behind;

@@ -22,6 +22,8 @@ pub(super) struct DynamicTable<L> {
     base: u32,
     size: usize,
     max_size: usize,
+    /// How often anything came or went.
+    version: u64,
 }
 
 /// The first entry's number: behind those of the static table. (When numbers have come round, some of the
@@ -62,6 +64,7 @@ impl<L: Copy + Default> DynamicTable<L> {
             base: 0,
             size: 0,
             max_size,
+            version: 0,
         }
     }
 
@@ -75,6 +78,11 @@ impl<L: Copy + Default> DynamicTable<L> {
         self.next
     }
 
+    /// As long as it is the same the table is.
+    pub(super) const fn version(&self) -> u64 {
+        self.version
+    }
+
     /// How many entries have come since the one of this number.
     pub(super) const fn age(&self, number: u32) -> u32 {
         self.next.wrapping_sub(number).wrapping_sub(1)
@@ -82,6 +90,7 @@ impl<L: Copy + Default> DynamicTable<L> {
 
     pub(super) fn set_max_size(&mut self, max_size: usize) {
         self.max_size = max_size;
+        self.version += 1;
         self.make_room(0);
     }
 
@@ -107,6 +116,7 @@ impl<L: Copy + Default> DynamicTable<L> {
     /// may be a wrong one.
     #[inline(never)]
     pub(super) fn insert(&mut self, parts: [&[u8]; 3], link: L) {
+        self.version += 1;
         let [prefix, name, value] = parts;
         let size = name.len() + value.len() + OVERHEAD;
         if !self.make_room(size) {

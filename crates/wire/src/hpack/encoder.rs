@@ -3,7 +3,8 @@
 use super::digest::{digest, join};
 use super::dynamic_table::{DynamicTable, OVERHEAD};
 use super::flat::{self, is};
-use super::{huffman, integer, static_table};
+use super::runs::Runs;
+use super::{Section, huffman, integer, static_table};
 
 /// The largest table that is used, whatever the peer allows.
 const MAX_TABLE_SIZE: usize = 4096;
@@ -39,6 +40,8 @@ pub struct Encoder {
     fields: Box<[u32; PLACES]>,
     /// The same by the digest of the name alone.
     names: Box<[u32; PLACES]>,
+    /// What sections began with and came to.
+    runs: Runs,
     /// What the next block must say of the table's size: the least since the last block, and the last.
     sizes: Option<(usize, usize)>,
 }
@@ -67,6 +70,7 @@ impl Encoder {
             recent_names: Box::new([[0; 2]; SETS]),
             fields: Box::new([0; PLACES]),
             names: Box::new([0; PLACES]),
+            runs: Runs::new(),
             sizes: None,
         }
     }
@@ -92,6 +96,31 @@ impl Encoder {
                     break;
                 }
             }
+        }
+    }
+
+    /// Appends a whole block. Names must be in lower case.
+    pub fn section(&mut self, section: &Section, out: &mut Vec<u8>) {
+        self.begin(out);
+        let lead = section.lead();
+        let (place, version) = (section.first_sight(), self.table.version());
+        let run = self.runs.find(place, lead, version);
+        if let Some((run, length, _)) = run
+            && length == lead.len()
+        {
+            out.extend_from_slice(run);
+        } else {
+            let start = out.len();
+            for (name, value, indexing) in Section::fields(lead) {
+                self.field(name, value, indexing, out);
+            }
+            // Else something was new, and will be an index the next time.
+            if self.table.version() == version {
+                self.runs.remember(place, lead, &out[start..], 0, version);
+            }
+        }
+        for (name, value, indexing) in Section::fields(section.behind_lead()) {
+            self.field(name, value, indexing, out);
         }
     }
 

@@ -1,0 +1,74 @@
+//! What the beginnings of sections came to when they came last.
+//!
+//! Most sections of a connection begin as one before them did: with fields that are in the tables, each an octet.
+//! As long as the dynamic table is the same, the same octets are the same fields and the other way round, and the
+//! run is taken as a whole.
+
+/// Runs that are remembered; a power of two.
+const RUNS: usize = 8;
+
+/// The longest run, on either side of it. Longer ones are not remembered.
+const LONGEST: usize = 1024;
+
+/// Memory for runs: from what a section begins with to what it comes to.
+#[derive(Debug)]
+pub(super) struct Runs {
+    /// None before the first, then [`RUNS`].
+    runs: Vec<Run>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Run {
+    from: Vec<u8>,
+    to: Vec<u8>,
+    /// What it counts against a limit.
+    cost: usize,
+    /// The table's [`version`](super::dynamic_table::DynamicTable::version).
+    version: u64,
+}
+
+impl Runs {
+    pub(super) const fn new() -> Self {
+        Self { runs: Vec::new() }
+    }
+
+    /// What a section that begins like this one came to, how much of it that is the beginning of, and what it
+    /// costs. `place` is any number that sections share which begin alike, and few others.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        place: usize,
+        section: &[u8],
+        version: u64,
+    ) -> Option<(&[u8], usize, usize)> {
+        let run = self.runs.get(place % RUNS)?;
+        let begins = section.get(..run.from.len())?;
+        let is_same = run.version == version && !begins.is_empty() && begins == run.from;
+        is_same.then_some((&run.to, begins.len(), run.cost))
+    }
+
+    /// Remembers a run.
+    #[inline(never)]
+    pub(super) fn remember(
+        &mut self,
+        place: usize,
+        from: &[u8],
+        to: &[u8],
+        cost: usize,
+        version: u64,
+    ) {
+        if from.is_empty() || from.len() > LONGEST || to.len() > LONGEST {
+            return;
+        }
+        if self.runs.is_empty() {
+            self.runs.resize(RUNS, Run::default());
+        }
+        let run = &mut self.runs[place % RUNS];
+        run.from.clear();
+        run.from.extend_from_slice(from);
+        run.to.clear();
+        run.to.extend_from_slice(to);
+        run.cost = cost;
+        run.version = version;
+    }
+}
