@@ -1,4 +1,4 @@
-//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, futex, nghttp2, SCTP.
+//! The few places that need `unsafe`: sockets, shared memory, epoll, eventfd, futex, SCTP.
 //!
 //! Each module is a thin, safe face over one facility of the operating system or one C library and
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
@@ -11,7 +11,6 @@ mod calls;
 mod epoll;
 mod listener;
 mod memory;
-pub mod nghttp2;
 mod options;
 pub mod sctp;
 mod socket;

@@ -1,5 +1,4 @@
-//! A unary call over HTTP/2 allocates nothing once the connection has grown to its working size, and
-//! nghttp2 asks Rust's allocator for nothing more either.
+//! A unary call over HTTP/2 allocates nothing once the connection has grown to its working size.
 
 #![expect(unsafe_code, reason = "counting allocations takes a global allocator")]
 

@@ -8,6 +8,7 @@ mod core;
 mod deadlines;
 pub mod grpc;
 pub mod hpack;
+pub mod http2;
 pub mod mapping;
 pub mod native;
 mod outbox;

@@ -6,7 +6,7 @@ use super::fields::FieldList;
 use super::head;
 use super::server::Refusal;
 use corewire_message::{CallKind, Code, Headers, Response, Status};
-use corewire_sys::nghttp2::Field;
+use corewire_wire::http2::Field;
 use corewire_wire::mapping::problem::{self, Problem};
 use corewire_wire::mapping::{decimal, method, status};
 
@@ -165,7 +165,7 @@ impl Connection {
         }
         let (binary, varying) = (&self.scratch.binary, &mut self.varying);
         head::push_headers(&mut list, headers, binary, varying, flavour, false);
-        let fields = list.as_slice().iter().map(Field::parts);
+        let fields = list.as_slice().iter().copied();
         // Lengths were checked when the headers were: see `carriable`.
         let _checked = self.session.finish_with_trailers(stream, fields);
     }

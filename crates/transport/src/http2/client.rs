@@ -11,8 +11,8 @@ use bytes::Bytes;
 use corewire_message::{
     Body, CallError, CallKind, Code, ErrorKind, Headers, Origin, Request, Response, Status,
 };
-use corewire_sys::nghttp2::{ErrorCode, Field};
 use corewire_wire::grpc::{self, Deframer};
+use corewire_wire::http2::{ErrorCode, Field};
 use corewire_wire::mapping::method::Method;
 use corewire_wire::mapping::problem::Problem;
 use corewire_wire::mapping::{deadline, decimal, priority, status};

@@ -1,6 +1,6 @@
 //! What can be set.
 
-use corewire_sys::nghttp2::Limits;
+use corewire_wire::http2::Limits;
 use std::time::Duration;
 
 /// How messages are written on HTTP/2.

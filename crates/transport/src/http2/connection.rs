@@ -4,15 +4,14 @@ use super::body::Arena;
 use super::call::Call;
 use super::config::{Config, Flavour};
 use super::fields::BinaryValues;
-use super::frames::Frames;
 use super::keep_alive::KeepAlive;
 use super::operations::Operations;
 use super::received::Received;
 use super::varying::Varying;
 use bytes::BytesMut;
 use corewire_message::Body;
-use corewire_sys::nghttp2::{self, ErrorCode, Event, INLINE_PIECE, Session, Sink, StreamMap};
-use corewire_wire::{CallId, Deadlines, Fault, KindOf, Outbox, Output, grpc};
+use corewire_wire::http2::{self, ErrorCode, Event, INLINE_PIECE, Session, Sink, StreamMap};
+use corewire_wire::{CallId, Deadlines, Fault, KindOf, Output, grpc};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,7 +23,6 @@ const SPARE_CALLS: usize = 256;
 /// One HTTP/2 connection, sans-IO: see [`corewire_wire::Core`].
 pub struct Connection {
     pub(super) session: Session,
-    pub(super) frames: Frames,
     pub(super) end: End,
     pub(super) config: Config,
     pub(super) calls: StreamMap<Box<Call>>,
@@ -37,8 +35,6 @@ pub struct Connection {
     pub(super) scratch: Scratch,
     pub(super) varying: Varying,
     pub(super) keep_alive: KeepAlive,
-    /// What the session wrote while octets were being received; goes out first.
-    pub(super) carried: Outbox,
     pub(super) drain: Drain,
     pub(super) peer_drains: bool,
     pub(super) fault: Option<Fault>,
@@ -116,17 +112,17 @@ impl Connection {
             flavour,
             authority: authority.into(),
         };
-        Self::new(config, nghttp2::Role::Client, end, now)
+        Self::new(config, http2::Role::Client, end, now)
     }
 
     /// The answering end: both flavours, told apart by content type. `kind_of` tells the shape of
     /// each operation's calls.
     #[must_use]
     pub fn server(config: Config, kind_of: KindOf, now: Instant) -> Self {
-        Self::new(config, nghttp2::Role::Server, End::Server { kind_of }, now)
+        Self::new(config, http2::Role::Server, End::Server { kind_of }, now)
     }
 
-    fn new(config: Config, role: nghttp2::Role, end: End, now: Instant) -> Self {
+    fn new(config: Config, role: http2::Role, end: End, now: Instant) -> Self {
         let mut limits = config.limits();
         // What HTTP/2 cannot say is brought to the next that it can.
         limits.max_frame = limits.max_frame.clamp(1 << 14, (1 << 24) - 1);
@@ -134,13 +130,11 @@ impl Connection {
         limits.connection_window = limits.connection_window.clamp(65_535, i32::MAX as u32);
         let session = match Session::new(role, &limits) {
             Ok(session) => session,
-            // Limits are in range: only memory can be missing, and Rust ends there too.
+            // They are in range.
             Err(error) => panic!("no HTTP/2 session: {error}"),
         };
-        let longest = limits.max_frame as usize;
         Self {
             session,
-            frames: Frames::new(role == nghttp2::Role::Server, longest),
             end,
             calls: StreamMap::default(),
             spare: Vec::new(),
@@ -151,7 +145,6 @@ impl Connection {
             scratch: Scratch::default(),
             varying: Varying::default(),
             keep_alive: KeepAlive::new(config.keep_alive_interval, config.keep_alive_timeout, now),
-            carried: Outbox::new(),
             drain: Drain::No,
             peer_drains: false,
             fault: None,
@@ -296,17 +289,8 @@ impl Connection {
         if !self.session.wants_write() {
             return false;
         }
-        let wrote = match self.session.send(sink) {
-            Ok(wrote) => wrote,
-            Err(error) => {
-                self.fail(error.text());
-                false
-            }
-        };
+        let wrote = self.session.send(sink);
         self.take_events(Received::new(&mut BytesMut::new(), 0));
-        if let Some(code) = self.session.terminated() {
-            self.fail(code.name());
-        }
         wrote
     }
 

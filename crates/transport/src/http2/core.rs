@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use corewire_message::{
     Body, CallError, CallKind, Code, ErrorKind, Event, Headers, Origin, Request, Response,
 };
-use corewire_sys::nghttp2::{ErrorCode, Sink};
+use corewire_wire::http2::ErrorCode;
 use corewire_wire::mapping::status;
 use corewire_wire::{CallId, Core, Fault, Input, Outbox, Output};
 use std::time::Instant;
@@ -61,20 +61,7 @@ impl Core for Connection {
         if self.closed {
             return false;
         }
-        let mut wrote = false;
-        if !self.carried.is_empty() {
-            while !self.carried.is_empty() {
-                let piece = self.carried.first();
-                outbox.put(piece);
-                let length = piece.len();
-                self.carried.advance(length);
-            }
-            wrote = true;
-        }
-        if outbox.budget() == 0 {
-            return wrote;
-        }
-        wrote |= self.write(&mut IntoOutbox(outbox));
+        let mut wrote = self.write(&mut IntoOutbox(outbox));
         if !self.half_open.is_empty() && self.reset_half_open() {
             wrote |= self.write(&mut IntoOutbox(outbox));
         }
@@ -241,7 +228,7 @@ impl Core for Connection {
     }
 
     fn queued(&self) -> usize {
-        self.session.queued_total() + self.carried.len()
+        self.session.queued_total()
     }
 
     fn backlog(&self) -> usize {
@@ -254,11 +241,11 @@ impl Core for Connection {
         };
         // An event that waits for the peer's credit or its leave to open a stream counts as one
         // octet: enough for a blocking sender to go on reading, not to stop one from it.
-        waits + self.carried.len() + usize::from(!self.events.is_empty())
+        waits + usize::from(!self.events.is_empty())
     }
 
     fn wants(&self) -> usize {
-        self.frames.wants()
+        self.session.wants()
     }
 
     fn is_over(&self) -> bool {
@@ -288,33 +275,29 @@ impl Connection {
             return Ok(());
         }
         self.keep_alive.heard(now);
-        let ready = self.frames.ready(octets);
-        if ready == 0 {
-            return Ok(());
+        loop {
+            let taken = match self.session.receive(now, octets) {
+                Ok(taken) => taken,
+                Err(error) => {
+                    self.fail(error.text());
+                    break;
+                }
+            };
+            self.received += taken as u64;
+            self.take_events(Received::new(octets, taken));
+            if taken == 0 || octets.is_empty() {
+                break;
+            }
         }
-        self.received += ready as u64;
-        let frames = self.session.queued_frames();
-        if let Err(error) = self.session.receive(&octets[..ready]) {
-            self.fail(error.text());
+        if let Some(code) = self.session.terminated() {
+            self.fail(code.name());
         }
-        self.take_events(Received::new(octets, ready));
         if self.fault.is_some() {
             octets.clear();
         }
         self.settle_touched();
-        if self.session.queued_frames() > frames {
-            self.write_few_frames();
-        }
         self.tell_writable();
         self.fault.clone().map_or(Ok(()), Err)
-    }
-
-    /// Lets the session write what the octets just received made it want to say: the only way to
-    /// learn that it is the reason why it gives the connection up.
-    fn write_few_frames(&mut self) {
-        let mut carried = std::mem::take(&mut self.carried);
-        self.write(&mut Few(&mut carried));
-        self.carried = carried;
     }
 
     fn connection_lost(&mut self) {
@@ -329,27 +312,6 @@ impl Connection {
                 End::Server { .. } => self.request_lost(stream, &call),
             }
         }
-    }
-}
-
-/// The outbox of frames that are written while octets are received: few are.
-struct Few<'a>(&'a mut Outbox);
-
-impl Few<'_> {
-    const BUDGET: usize = 4096;
-}
-
-impl Sink for Few<'_> {
-    fn put(&mut self, octets: &[u8]) {
-        IntoOutbox(self.0).put(octets);
-    }
-
-    fn put_shared(&mut self, octets: bytes::Bytes) {
-        IntoOutbox(self.0).put_shared(octets);
-    }
-
-    fn budget(&self) -> usize {
-        Self::BUDGET.saturating_sub(self.0.len())
     }
 }
 

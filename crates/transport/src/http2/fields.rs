@@ -1,8 +1,8 @@
 //! Header fields on their way out: a list on the stack, and text that lives as long as it.
 
 use corewire_message::Headers;
-use corewire_sys::nghttp2::Field;
 use corewire_wire::grpc;
+use corewire_wire::http2::Field;
 
 const INLINE: usize = 24;
 

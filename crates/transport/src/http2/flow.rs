@@ -10,13 +10,16 @@ use super::body::Gathered;
 use super::call::{Call, Receiving};
 use super::config::Flavour;
 use super::connection::{Connection, End};
-use super::frames::LONG;
 use super::received::Received;
 use corewire_message::{Body, Code, Status};
-use corewire_sys::nghttp2::Session;
 use corewire_wire::grpc::{self, FramingFault, PREFIX_OCTETS};
+use corewire_wire::http2::Session;
 use corewire_wire::{CallId, Output};
 use std::ops::Range;
+
+/// The shortest frame whose payload is worth sharing: below, copying costs less than holding on to the
+/// memory it was received in.
+const LONG: usize = 4 << 10;
 
 /// Octets behind an answer that are dropped before the peer is asked to stop.
 const DROP_AT_MOST: usize = 64 << 10;

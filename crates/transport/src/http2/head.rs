@@ -8,8 +8,8 @@ use super::config::Flavour;
 use super::fields::{BinaryValues, FieldList};
 use super::varying::Varying;
 use corewire_message::{Code, Headers, Priority};
-use corewire_sys::nghttp2::{Field, Fields};
 use corewire_wire::grpc;
+use corewire_wire::http2::{Field, Fields};
 use corewire_wire::mapping::method::{self, METHOD};
 use corewire_wire::mapping::{deadline, decimal, priority, status};
 use std::time::Duration;
@@ -312,9 +312,9 @@ pub(super) fn push_headers<'a>(
             }
             (b"content-type", Flavour::Rest) if skip_type => {}
             (b"corewire-query" | b"corewire-method" | b"corewire-http-status", Flavour::Rest) => {}
-            // A token is a secret: not for compression tables. nghttp2 never puts it there anyway.
+            // A token is a secret: not for compression tables.
             (b"authorization", _) => {
-                list.push(Field::named("authorization", value).unindexed());
+                list.push(Field::named("authorization", value).secret());
             }
             _ => list.push(varying.mark(Field::new(name, value))),
         }

@@ -1,7 +1,7 @@
 //! HTTP/2: REST and gRPC as two flavours of one sans-IO connection.
 //!
 //! ```text
-//!   octets -> nghttp2 session -> events -> client.rs / server.rs, answer.rs -> messages
+//!   octets -> session (wire::http2) -> events -> client.rs / server.rs, answer.rs -> messages
 //!                                           |            |
 //!                                       head.rs (header sections, both ways)
 //!                                       body.rs (unary bodies), grpc::Deframer (messages)
@@ -21,7 +21,6 @@ mod connection;
 mod core;
 mod fields;
 mod flow;
-mod frames;
 mod head;
 mod keep_alive;
 mod operations;

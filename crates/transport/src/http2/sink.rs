@@ -1,8 +1,8 @@
 //! The outbox as the session sees it.
 
 use bytes::Bytes;
-use corewire_sys::nghttp2::Sink;
 use corewire_wire::Outbox;
+use corewire_wire::http2::Sink;
 
 pub(super) struct IntoOutbox<'a>(pub(super) &'a mut Outbox);
 

@@ -5,7 +5,7 @@
 //! sent as literals that refer to the table by their name alone. A field counts as varying when its
 //! value was another than before twice in a row, on this connection and in this direction.
 
-use corewire_sys::nghttp2::Field;
+use corewire_wire::http2::Field;
 
 /// Names that are remembered; a power of two. One that falls on the place of another takes it.
 const PLACES: usize = 32;

@@ -4,7 +4,7 @@ use super::Pair;
 use super::pair::{CALL, FLAVOURS, STREAM, text};
 use crate::http2::{Config, Flavour};
 use corewire_message::{Code, ErrorKind, Origin, Request, Response};
-use corewire_sys::nghttp2::{ErrorCode, Field};
+use corewire_wire::http2::{ErrorCode, Field};
 use corewire_wire::{CallId, Core, Output};
 use std::time::Duration;
 

@@ -58,7 +58,7 @@ fn greeted() -> (Side, Instant) {
 }
 
 #[test]
-fn what_the_library_lets_pass_is_refused() {
+fn frames_that_no_stream_can_have_are_refused() {
     let ended = post(1, 1, &[]);
     for (octets, name) in [
         // DATA and HEADERS behind the client's own end of the stream.
@@ -96,7 +96,7 @@ fn what_the_library_lets_pass_is_refused() {
     }
 }
 
-/// grpc-go names its own last stream when it closes a connection; nghttp2 minds.
+/// grpc-go names its own last stream when it closes a connection.
 #[test]
 fn a_client_that_goes_away_breaks_nothing() {
     for last in [0x7fff_ffff_u32, 803, 0] {
@@ -159,7 +159,7 @@ fn what_is_not_http2_is_a_fault_at_once() {
         let mut side = Side::new(core);
         side.receive(now, octets);
         let fault = side.fault.clone().unwrap();
-        assert_eq!(fault.what, "Received bad client magic byte string");
+        assert_eq!(fault.what, "the peer does not begin as HTTP/2 does");
         assert_eq!(side.core.fault(), Some(&fault));
     }
     let core = Connection::client(Config::default(), Flavour::Rest, "x", now);
@@ -175,7 +175,7 @@ fn connection_errors_are_named_and_the_peer_is_told() {
         // SETTINGS of five octets.
         (frame(4, 0, 0, &[0; 5]), 6u8, "FRAME_SIZE_ERROR"),
         // A frame longer than was announced.
-        (frame(0, 0, 1, &[0; (64 << 10) + 1]), 6, "FRAME_SIZE_ERROR"),
+        (frame(0, 0, 1, &[0; (256 << 10) + 1]), 6, "FRAME_SIZE_ERROR"),
         // DATA on a stream that was never opened.
         (frame(0, 0, 1, b"x"), 1, "PROTOCOL_ERROR"),
         // A stream number that is the server's.
@@ -219,44 +219,76 @@ fn connection_errors_are_named_and_the_peer_is_told() {
 }
 
 #[test]
-fn malformed_requests_end_the_connection_as_the_library_has_it() {
-    for (number, bad) in [
+fn malformed_requests_end_the_stream_and_leave_the_connection_alive() {
+    let mut bad = vec![
         post(1, 1, &[("Upper", "x")]),
         post(1, 1, &[("connection", "close")]),
         post(1, 1, &[("te", "gzip")]),
         post(1, 1, &[("content-length", "5")]),
         post(1, 1, &[(":path", "/again")]),
+        // Shorter and longer than was said.
+        [
+            post(1, 0, &[("content-length", "5")]),
+            frame(0, 1, 1, b"four"),
+        ]
+        .concat(),
+        [
+            post(1, 0, &[("content-length", "3")]),
+            frame(0, 0, 1, b"four"),
+        ]
+        .concat(),
+        // Trailers that do not end the stream, and some with a pseudo-header field.
+        [post(1, 0, &[]), frame(1, 4, 1, &fields(&[("x", "y")]))].concat(),
+        [post(1, 0, &[]), frame(1, 5, 1, &fields(&[(":path", "/")]))].concat(),
+        // A stream that depends on itself.
+        frame(
+            1,
+            0x25,
+            1,
+            &[&[0, 0, 0, 1, 9][..], &post(1, 1, &[])[9..]].concat(),
+        ),
         frame(
             1,
             5,
             1,
             &fields(&[(":method", "POST"), (":scheme", "http")]),
         ),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ];
+    for value in ["a\x01", " a", "a "] {
+        bad.push(post(1, 1, &[("x", value)]));
+    }
+    for (number, bad) in bad.iter().enumerate() {
         let (mut side, now) = greeted();
-        side.receive(now, &bad);
-        let what = side.fault.as_ref().map(|fault| fault.what);
-        assert_eq!(what, Some("PROTOCOL_ERROR"), "{number}");
+        side.receive(now, bad);
+        assert!(side.fault.is_none(), "{number}: {:?}", side.fault);
         assert!(side.tells().is_empty(), "{number}");
+        let answer = side.transmit(now);
+        let reset = frame(3, 0, 1, &[0, 0, 0, 1]);
+        assert!(
+            answer.windows(reset.len()).any(|part| part == reset),
+            "{number}: {answer:?}"
+        );
+        // The stream was ended by this side: what was on its way is let pass.
+        if matches!(number, 6 | 7) {
+            side.receive(now, &frame(0, 0, 1, b"more"));
+        }
+        side.receive(now, &post(3, 1, &[]));
+        assert!(matches!(side.only(), Output::Request { .. }), "{number}");
+        assert_eq!(side.core.in_flight(), 1);
     }
 }
 
 #[test]
-fn bad_values_end_the_stream_and_leave_the_connection_alive() {
-    for value in ["a\x01", " a", "a "] {
-        let (mut side, now) = greeted();
-        side.receive(now, &post(1, 1, &[("x", value)]));
-        assert!(side.fault.is_none(), "{value:?}: {:?}", side.fault);
-        assert!(side.tells().is_empty(), "{value:?}");
-        let answer = side.transmit(now);
-        let is_reset = |frame: &[u8]| frame[3] == 3 && frame[8] == 1;
-        assert!(answer.windows(9).any(is_reset), "{answer:?}");
-        side.receive(now, &post(3, 1, &[]));
-        assert!(matches!(side.only(), Output::Request { .. }));
+fn who_sends_malformed_requests_only_is_cut_off() {
+    let (mut side, now) = greeted();
+    let mut sent = 0;
+    while side.fault.is_none() {
+        side.receive(now, &post(2 * sent + 1, 1, &[("Upper", "x")]));
+        side.transmit(now);
+        sent += 1;
+        assert!(sent < 2000);
     }
+    assert_eq!(side.fault.unwrap().what, "ENHANCE_YOUR_CALM");
 }
 
 #[test]

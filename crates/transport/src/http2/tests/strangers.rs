@@ -3,7 +3,7 @@
 use super::pair::{CALL, STREAM, Side};
 use crate::http2::{Config, Connection, Flavour};
 use corewire_message::{CallError, Code, ErrorKind, Request, Response};
-use corewire_sys::nghttp2::{Event, Field, Limits, Role, Session, Sink};
+use corewire_wire::http2::{Event, Field, Limits, Role, Session, Sink};
 use corewire_wire::{Core, Output};
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ fn answered(
         client.core.call(now, Request::new(CALL)).unwrap();
     }
     let mut server = Session::new(Role::Server, &Limits::default()).unwrap();
-    server.receive(&client.transmit(now)).unwrap();
+    server.receive(now, &client.transmit(now)).unwrap();
     while let Some(event) = server.next_event() {
         let Event::Headers { stream, .. } = event else {
             continue;
@@ -56,12 +56,12 @@ fn answered(
         } else {
             let trailers = trailers
                 .iter()
-                .map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+                .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()));
             server.finish_with_trailers(stream, trailers).unwrap();
         }
     }
     let mut written = Written(Vec::new());
-    server.send(&mut written).unwrap();
+    server.send(&mut written);
     client.receive(now, &written.0);
     assert!(client.fault.is_none());
     assert_eq!(client.core.in_flight(), 0);

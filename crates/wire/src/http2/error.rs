@@ -1,55 +1,37 @@
-//! What goes wrong: in the library, and on the wire.
+//! What goes wrong: here, and on the wire.
 
-use libnghttp2_sys as ffi;
-use std::ffi::CStr;
 use std::fmt;
 
-/// An error that nghttp2 reports, by its number (`nghttp2_error`).
+/// Why a session cannot do what it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Error(i32);
+#[non_exhaustive]
+pub enum Error {
+    /// What came does not begin as HTTP/2 does: the connection is to be closed.
+    NotHttp2,
+    /// A limit is outside of what HTTP/2 can say.
+    InvalidLimit,
+    /// The peer or this side takes no new streams.
+    GoingAway,
+    /// Stream numbers are used up.
+    NoStreamsLeft,
+    /// The stream is gone, or was answered.
+    NoSuchStream,
+    /// A header field is longer than HTTP/2 is asked to carry here.
+    FieldTooLong,
+}
 
 impl Error {
-    pub(super) const INTERNAL: Self = Self(ffi::NGHTTP2_ERR_CALLBACK_FAILURE);
-    pub(super) const INVALID: Self = Self(ffi::NGHTTP2_ERR_INVALID_ARGUMENT);
-
-    /// The error of a library call that returned this; not negative is success.
-    pub(super) fn check(returned: i32) -> Result<i32, Self> {
-        if returned < 0 {
-            Err(Self(returned))
-        } else {
-            Ok(returned)
+    /// A sentence for it.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NotHttp2 => "the peer does not begin as HTTP/2 does",
+            Self::InvalidLimit => "a limit is none that HTTP/2 can say",
+            Self::GoingAway => "no more streams are taken on this connection",
+            Self::NoStreamsLeft => "the connection's stream numbers are used up",
+            Self::NoSuchStream => "the stream is gone or was answered",
+            Self::FieldTooLong => "a header field is too long",
         }
-    }
-
-    /// As [`check`](Self::check), for calls that return a length.
-    pub(super) fn check_length(returned: isize) -> Result<usize, Self> {
-        usize::try_from(returned)
-            .map_err(|_| Self(i32::try_from(returned).unwrap_or(ffi::NGHTTP2_ERR_FATAL)))
-    }
-
-    /// Whether the session can only be dropped now.
-    #[must_use]
-    pub const fn is_fatal(self) -> bool {
-        self.0 < ffi::NGHTTP2_ERR_FATAL
-    }
-
-    /// Whether the peer sent too much of something for the library to go on, which then leaves it to
-    /// others to say so.
-    pub(super) const fn is_excess(self) -> bool {
-        matches!(
-            self.0,
-            ffi::NGHTTP2_ERR_FLOODED | ffi::NGHTTP2_ERR_TOO_MANY_CONTINUATIONS
-        )
-    }
-
-    /// The library's sentence for it.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        // SAFETY: nghttp2_strerror takes any number and returns a NUL-terminated string that
-        // lives as long as the program.
-        unsafe { CStr::from_ptr(ffi::nghttp2_strerror(self.0)) }
-            .to_str()
-            .unwrap_or("nghttp2 error")
     }
 }
 
@@ -76,10 +58,14 @@ impl ErrorCode {
     pub const FLOW_CONTROL_ERROR: Self = Self(3);
     /// A frame on a closed stream.
     pub const STREAM_CLOSED: Self = Self(5);
+    /// A frame of a length that it cannot have.
+    pub const FRAME_SIZE_ERROR: Self = Self(6);
     /// The stream was not processed: it may be tried again.
     pub const REFUSED_STREAM: Self = Self(7);
     /// The stream is no longer wanted.
     pub const CANCEL: Self = Self(8);
+    /// A header section that cannot be decompressed.
+    pub const COMPRESSION_ERROR: Self = Self(9);
     /// The peer loads this side too much.
     pub const ENHANCE_YOUR_CALM: Self = Self(11);
     /// The transport is not safe enough.

@@ -61,7 +61,7 @@ pub enum HeadersKind {
     /// The first: of a request at a server, of a response at a client. A client also gets interim
     /// responses (1xx) as `Leading`, tells them by their status.
     Leading,
-    /// Any later one: trailers, or at a client a final response after interim ones.
+    /// Trailers.
     Later,
 }
 
@@ -72,6 +72,7 @@ pub struct Fields<'a>(pub(super) &'a [u8]);
 impl<'a> Iterator for Fields<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (&[name_len, v0, v1, v2], rest) = self.0.split_first_chunk::<4>()?;
         let (name, rest) = rest.split_at_checked(usize::from(name_len))?;

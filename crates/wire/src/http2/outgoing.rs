@@ -1,14 +1,20 @@
 //! Bodies on their way out, and where they go.
 
-use super::Field;
+use super::field::{Field, Section};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// How many octets of a piece may stand in front of its shared part.
 pub const INLINE_PIECE: usize = 48;
 
-/// Where a session writes what is to be sent. Methods run inside the library: they must not panic
-/// (a panic ends the session) and cannot reach the session.
+/// Octets of a shared piece below which they are copied next to the frame's head: what holding them
+/// and writing them apart costs is more.
+const SHARE_FROM: usize = 4096;
+
+/// Octets that are put together by copying before the sink is given them.
+const GATHER: usize = 32 << 10;
+
+/// Where a session writes what is to be sent.
 pub trait Sink {
     /// Appends octets by copying.
     fn put(&mut self, octets: &[u8]);
@@ -16,6 +22,45 @@ pub trait Sink {
     fn put_shared(&mut self, octets: Bytes);
     /// How many octets may still be added in this turn.
     fn budget(&self) -> usize;
+}
+
+/// A sink with the frames in front of it that are put together by copying.
+pub(super) struct Writer<'a> {
+    pub(super) sink: &'a mut dyn Sink,
+    pub(super) out: Vec<u8>,
+    pub(super) wrote: bool,
+}
+
+impl Writer<'_> {
+    /// Whether there is room for another frame.
+    pub(super) fn has_room(&mut self) -> bool {
+        if self.out.len() >= GATHER {
+            self.flush();
+        }
+        self.sink.budget() > self.out.len()
+    }
+
+    /// Gives the sink what was put together.
+    pub(super) fn flush(&mut self) {
+        if !self.out.is_empty() {
+            self.sink.put(&self.out);
+            self.out.clear();
+            self.wrote = true;
+        }
+    }
+
+    fn put_shared(&mut self, octets: Bytes) {
+        if octets.len() < SHARE_FROM {
+            self.out.extend_from_slice(&octets);
+            if self.out.len() >= GATHER {
+                self.flush();
+            }
+        } else {
+            self.flush();
+            self.sink.put_shared(octets);
+            self.wrote = true;
+        }
+    }
 }
 
 /// One run of a body: a few octets of its own, then shared ones.
@@ -29,6 +74,8 @@ struct Piece {
 /// What one stream has still to send.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
+    /// The header section in front of the body, until it is written.
+    pub(super) head: Section,
     /// The first piece stands apart: most bodies are one, and need no queue.
     first: Option<Piece>,
     more: VecDeque<Piece>,
@@ -36,21 +83,21 @@ pub(super) struct Outgoing {
     pub(super) queued: usize,
     /// No piece follows.
     pub(super) finished: bool,
-    /// The library waits to be told that there is more.
-    pub(super) deferred: bool,
     pub(super) trailers: Trailers,
+    /// The trailers, when they are [`Trailers::Own`].
+    pub(super) tail: Section,
 }
 
 /// Fields sent after the body.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Trailers {
     /// None: the body's end ends the stream.
     #[default]
     None,
     /// Known when the program was written.
     Fixed(&'static [Field<'static>]),
-    /// Flat, as [`super::Fields`] reads them.
-    Block(Vec<u8>),
+    /// [`Outgoing::tail`].
+    Own,
 }
 
 impl Outgoing {
@@ -80,57 +127,42 @@ impl Outgoing {
         }
     }
 
-    /// Moves the first `count` octets to the sink; says whether there were as many.
-    pub(super) fn take(&mut self, mut count: usize, sink: &mut dyn Sink) -> bool {
+    /// Writes the first `count` octets, which there are.
+    pub(super) fn take(&mut self, mut count: usize, writer: &mut Writer<'_>) {
+        self.queued -= count;
         while count > 0 {
             let Some(piece) = &mut self.first else {
-                return false;
+                return;
             };
             let inline = usize::from(piece.inline_len).min(count);
             if inline > 0 {
-                sink.put(&piece.inline[..inline]);
+                writer.out.extend_from_slice(&piece.inline[..inline]);
                 piece.inline.copy_within(inline.., 0);
                 piece.inline_len -= inline as u8;
                 count -= inline;
-                self.queued -= inline;
             }
             let shared = piece.shared.len().min(count);
             if shared > 0 {
-                sink.put_shared(piece.shared.split_to(shared));
+                writer.put_shared(piece.shared.split_to(shared));
                 count -= shared;
-                self.queued -= shared;
             }
             if piece.inline_len == 0 && piece.shared.is_empty() {
                 self.first = self.more.pop_front();
             }
         }
-        true
     }
 
     /// Empties it for the next stream, keeping its memory.
     pub(super) fn clear(&mut self) {
+        self.head.clear();
         self.first = None;
-        self.more.clear();
-        self.more.shrink_to(16);
+        if self.more.capacity() > 0 {
+            self.more.clear();
+            self.more.shrink_to(16);
+        }
         self.queued = 0;
         self.finished = false;
-        self.deferred = false;
         self.trailers = Trailers::None;
+        self.tail.clear();
     }
-}
-
-/// Appends one field to a flat block; `false` when it does not fit the format.
-pub(super) fn append_flat(block: &mut Vec<u8>, name: &[u8], value: &[u8]) -> bool {
-    let (Ok(name_len), Ok(value_len)) = (u8::try_from(name.len()), u32::try_from(value.len()))
-    else {
-        return false;
-    };
-    if value_len > 0xff_ffff {
-        return false;
-    }
-    let [v0, v1, v2, _] = value_len.to_le_bytes();
-    block.extend_from_slice(&[name_len, v0, v1, v2]);
-    block.extend_from_slice(name);
-    block.extend_from_slice(value);
-    true
 }

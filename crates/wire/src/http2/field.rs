@@ -1,0 +1,168 @@
+//! Header fields on their way out.
+
+use crate::hpack::Indexing;
+use std::fmt;
+
+/// One header field to be sent.
+#[derive(Clone, Copy)]
+pub struct Field<'a> {
+    name: &'a [u8],
+    value: &'a [u8],
+    indexing: Indexing,
+}
+
+impl<'a> Field<'a> {
+    /// A field whose name and value are known when the program is written.
+    #[must_use]
+    pub const fn fixed(name: &'static str, value: &'static str) -> Field<'static> {
+        Field::new(name.as_bytes(), value.as_bytes())
+    }
+
+    /// A field whose name is known when the program is written.
+    #[must_use]
+    pub const fn named(name: &'static str, value: &'a [u8]) -> Self {
+        Self::new(name.as_bytes(), value)
+    }
+
+    /// Any field. The name is in lower case, or its receiver calls the message malformed.
+    #[must_use]
+    pub const fn new(name: &'a [u8], value: &'a [u8]) -> Self {
+        Self {
+            name,
+            value,
+            indexing: Indexing::Yes,
+        }
+    }
+
+    /// The same, kept out of compression tables: for a value that does not come again, which would
+    /// only push others out.
+    #[must_use]
+    pub const fn unindexed(mut self) -> Self {
+        self.indexing = Indexing::No;
+        self
+    }
+
+    /// The same, kept out of compression tables here and on the way (RFC 7541, 7.1.3).
+    #[must_use]
+    pub const fn secret(mut self) -> Self {
+        self.indexing = Indexing::Never;
+        self
+    }
+
+    /// Whether it is kept out of compression tables.
+    #[must_use]
+    pub const fn is_unindexed(&self) -> bool {
+        !matches!(self.indexing, Indexing::Yes)
+    }
+
+    /// Its name and value.
+    #[must_use]
+    pub const fn parts(&self) -> (&'a [u8], &'a [u8]) {
+        (self.name, self.value)
+    }
+
+    pub(super) const fn indexing(&self) -> Indexing {
+        self.indexing
+    }
+}
+
+impl fmt::Debug for Field<'_> {
+    /// Prints lengths only: values may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, value) = (self.name.len(), self.value.len());
+        write!(f, "Field({name} octets: {value} octets)")
+    }
+}
+
+/// A header section that waits until it is its turn to be compressed: what it becomes depends on those
+/// that are sent before it.
+#[derive(Debug, Default)]
+pub(super) struct Section(Vec<u8>);
+
+/// Octets in front of each field: lengths and how it is indexed.
+const PREFIX: usize = 8;
+/// Memory that an emptied section keeps, octets.
+const KEEP: usize = 1024;
+
+impl Section {
+    /// Adds a field; `false` when it is longer than a section holds.
+    #[must_use]
+    pub(super) fn put(&mut self, field: &Field<'_>) -> bool {
+        let (Ok(name_len), Ok(value_len)) = (
+            u16::try_from(field.name.len()),
+            u32::try_from(field.value.len()),
+        ) else {
+            return false;
+        };
+        let indexing = match field.indexing {
+            Indexing::Yes => 0,
+            Indexing::No => 1,
+            Indexing::Never => 2,
+        };
+        let prefix = u64::from(value_len) | u64::from(name_len) << 32 | indexing << 48;
+        self.0
+            .reserve(PREFIX + field.name.len() + field.value.len());
+        self.0.extend_from_slice(&prefix.to_le_bytes());
+        self.0.extend_from_slice(field.name);
+        self.0.extend_from_slice(field.value);
+        true
+    }
+
+    /// Its fields, in order.
+    pub(super) fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        let mut rest = &self.0[..];
+        std::iter::from_fn(move || {
+            let (prefix, after) = rest.split_first_chunk::<PREFIX>()?;
+            let prefix = u64::from_le_bytes(*prefix);
+            let (name, after) = after.split_at_checked((prefix >> 32 & 0xffff) as usize)?;
+            let (value, after) = after.split_at_checked((prefix & 0xffff_ffff) as usize)?;
+            rest = after;
+            let indexing = match prefix >> 48 {
+                0 => Indexing::Yes,
+                1 => Indexing::No,
+                _ => Indexing::Never,
+            };
+            Some(Field {
+                name,
+                value,
+                indexing,
+            })
+        })
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+        if self.0.capacity() > KEEP {
+            self.0.shrink_to(KEEP);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_come_out_as_they_went_in() {
+        let long = vec![b'v'; 70_000];
+        let name = [b'n'; 300];
+        let fields = [
+            Field::fixed(":status", "200"),
+            Field::new(&name, &long).unindexed(),
+            Field::named("authorization", b"x").secret(),
+            Field::fixed("x-empty", ""),
+        ];
+        let mut section = Section::default();
+        assert!(fields.iter().all(|field| section.put(field)));
+        let came: Vec<_> = section.fields().collect();
+        assert_eq!(came.len(), fields.len());
+        for (came, field) in came.iter().zip(&fields) {
+            assert_eq!(came.parts(), field.parts());
+            assert_eq!(came.indexing(), field.indexing());
+        }
+        section.clear();
+        assert!(section.0.is_empty() && section.0.capacity() <= KEEP);
+        let long = vec![b'n'; 70_000];
+        assert!(!section.put(&Field::new(&long, b"")));
+    }
+}

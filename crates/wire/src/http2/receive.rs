@@ -1,0 +1,421 @@
+//! What comes in, frame by frame: all but header sections, which are next door.
+
+use super::frame::{
+    self, ACK, CONTINUATION, DATA, END_STREAM, GOAWAY, HEAD, HEADERS, Head, PING, PRIORITY,
+    PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, number,
+};
+use super::session::{MAX_31_BITS, PREFACE, Role, Session};
+use super::settings::DEFAULT_WINDOW;
+use super::{Error, ErrorCode, Event};
+use std::time::Instant;
+
+/// Events for which memory is kept between turns.
+const KEEP_EVENTS: usize = 1024;
+/// Memory for fields that is kept between turns, octets.
+const KEEP_FIELDS: usize = 64 << 10;
+
+/// Octets of fields that wait to be read before no more frames are taken: compressed, they may be two
+/// hundred times shorter.
+const MOST_FIELDS: usize = 256 << 10;
+
+/// What a frame did to the connection: nothing, or its end.
+pub(super) type Taken = Result<(), ErrorCode>;
+
+impl Session {
+    /// Takes octets that came, up to a frame that is not whole or as long as is held of their fields;
+    /// says how many. The others are given again, with those behind them: at once if it took any, else
+    /// when more have come. Events are then waiting in [`next_event`](Self::next_event); those of
+    /// earlier octets must have been taken.
+    ///
+    /// # Errors
+    /// When it is no HTTP/2 that came and the connection can only be closed. What is a connection
+    /// error in HTTP/2's sense is none here: the session queues GOAWAY and ignores the rest, see
+    /// [`terminated`](Self::terminated).
+    pub fn receive(&mut self, now: Instant, octets: &[u8]) -> Result<usize, Error> {
+        if self.events.is_empty() {
+            self.events.shrink_to(KEEP_EVENTS);
+            self.fields.clear();
+            self.fields.shrink_to(KEEP_FIELDS);
+        }
+        self.missing = 0;
+        let mut at = 0;
+        if !self.greeted {
+            let begins = octets.len().min(PREFACE.len());
+            if octets[..begins] != PREFACE[..begins] {
+                return Err(Error::NotHttp2);
+            }
+            if begins < PREFACE.len() {
+                return Ok(0);
+            }
+            self.greeted = true;
+            at = PREFACE.len();
+        }
+        while self.terminated.is_none() {
+            if self.skip > 0 {
+                let skipped = self.skip.min(octets.len() - at);
+                self.skip -= skipped;
+                at += skipped;
+            }
+            if self.fields.len() > MOST_FIELDS {
+                return Ok(at);
+            }
+            let Some((head, rest)) = octets[at..].split_first_chunk::<HEAD>() else {
+                return Ok(at);
+            };
+            let head = Head::read(*head);
+            let taken = if let Err(code) = self.admit(head) {
+                Err(code)
+            } else if head.kind > CONTINUATION {
+                // What this side does not know it ignores (RFC 9113, 4.1).
+                self.skip = head.length;
+                at += HEAD;
+                continue;
+            } else if let Some(payload) = rest.get(..head.length) {
+                at += HEAD;
+                self.frame(now, head, payload, at)
+            } else {
+                self.missing = head.length - rest.len();
+                return Ok(at);
+            };
+            if let Err(code) = taken {
+                self.terminate(code);
+                break;
+            }
+            at += head.length;
+        }
+        Ok(octets.len())
+    }
+
+    /// Whether a frame may come, as far as its head tells.
+    fn admit(&self, head: Head) -> Taken {
+        if !self.heard_settings && (head.kind != SETTINGS || head.has(ACK)) {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
+        if self.block.goes_on() && !self.block.is_followed_by(head) {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
+        let fits = match head.kind {
+            PRIORITY => head.length == 5,
+            RST_STREAM | WINDOW_UPDATE => head.length == 4,
+            PING => head.length == 8,
+            GOAWAY => head.length >= 8,
+            SETTINGS => head.length.is_multiple_of(6) && (head.length == 0 || !head.has(ACK)),
+            _ => true,
+        };
+        if !fits || head.length > self.limits.max_frame as usize {
+            return Err(ErrorCode::FRAME_SIZE_ERROR);
+        }
+        let of_connection = match head.kind {
+            SETTINGS | PING | GOAWAY => true,
+            WINDOW_UPDATE => head.stream == 0,
+            kind if kind > CONTINUATION => head.stream == 0,
+            PUSH_PROMISE => return Err(ErrorCode::PROTOCOL_ERROR),
+            _ => false,
+        };
+        if of_connection == (head.stream == 0) {
+            Ok(())
+        } else {
+            Err(ErrorCode::PROTOCOL_ERROR)
+        }
+    }
+
+    /// Takes a frame; `place` is where its payload stands in what was received.
+    #[inline]
+    fn frame(&mut self, now: Instant, head: Head, payload: &[u8], place: usize) -> Taken {
+        match head.kind {
+            DATA => self.data(now, head, payload, place),
+            HEADERS => self.headers(now, head, payload),
+            CONTINUATION => self.continuation(now, head, payload),
+            WINDOW_UPDATE => self.window_update(now, head.stream, payload),
+            RST_STREAM => self.rst_stream(now, head.stream, payload),
+            SETTINGS => self.settings(head, payload),
+            PING => self.pinged(head, payload),
+            GOAWAY => self.goaway(payload),
+            // Checked, and otherwise ignored (RFC 9113, 5.3.2). A stream cannot depend on itself.
+            _ if first_number(payload) == head.stream => Err(ErrorCode::PROTOCOL_ERROR),
+            _ => Ok(()),
+        }
+    }
+
+    fn data(&mut self, now: Instant, head: Head, payload: &[u8], place: usize) -> Taken {
+        // All of it counts, padding too (RFC 9113, 6.9.1).
+        self.window -= head.length as i64;
+        if self.window < 0 {
+            return Err(ErrorCode::FLOW_CONTROL_ERROR);
+        }
+        let Some((octets, padding)) = frame::without_padding(head, payload) else {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        };
+        let Some(stream) = self.streams.find(head.stream) else {
+            self.of_no_stream(head)?;
+            // It was on its way when this side ended the stream: nobody will read it.
+            self.consume_connection(head.length);
+            return Ok(());
+        };
+        let ends = head.has(END_STREAM);
+        let known = self.streams.at(stream);
+        if known.received_all {
+            return Err(ErrorCode::STREAM_CLOSED);
+        }
+        if self.role == Role::Client && known.number > self.last_request {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
+        known.window -= head.length as i64;
+        if known.window < 0 {
+            self.consume_connection(head.length);
+            return self.stream_error(now, head.stream, ErrorCode::FLOW_CONTROL_ERROR);
+        }
+        if known.body.data(octets.len()).is_err() {
+            self.consume_connection(head.length);
+            return self.stream_error(now, head.stream, ErrorCode::PROTOCOL_ERROR);
+        }
+        if !octets.is_empty() {
+            let start = place + usize::from(padding > 0);
+            self.events.push_back(Event::Data {
+                stream: head.stream,
+                octets: start..start + octets.len(),
+            });
+        } else if !ends {
+            self.glitches.count(now)?;
+        }
+        if padding > 0 {
+            self.consume_connection(padding);
+            self.consume_stream(head.stream, padding);
+        }
+        if ends {
+            return self.ends(now, stream);
+        }
+        Ok(())
+    }
+
+    /// The peer's side of a stream ends.
+    pub(super) fn ends(&mut self, now: Instant, place: usize) -> Taken {
+        let stream = self.streams.at(place);
+        let number = stream.number;
+        if self.role == Role::Server {
+            self.ended.end(number);
+        }
+        if stream.body.end().is_err() {
+            return self.stream_error(now, number, ErrorCode::PROTOCOL_ERROR);
+        }
+        stream.received_all = true;
+        let is_closed = stream.sending == super::stream::Sending::Done;
+        self.events.push_back(Event::End { stream: number });
+        if is_closed {
+            self.close(place, ErrorCode::NO_ERROR);
+        }
+        Ok(())
+    }
+
+    /// What a frame means on a stream that is not open: nothing, when this side ended the stream; else
+    /// it is the peer's fault.
+    pub(super) fn of_no_stream(&self, head: Head) -> Taken {
+        let stream = head.stream;
+        let is_known = match self.role {
+            Role::Client => stream % 2 == 1 && stream < self.next_stream,
+            Role::Server => {
+                stream % 2 == 1 && stream <= self.ended.last() && !self.ended.was_left_out(stream)
+            }
+        };
+        if !is_known {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
+        let needs_open = matches!(head.kind, DATA | HEADERS);
+        if self.role == Role::Server && needs_open && self.ended.has_ended(stream) {
+            return Err(ErrorCode::STREAM_CLOSED);
+        }
+        Ok(())
+    }
+
+    /// The peer has broken the rules of one stream: it ends. Who does that often is up to no good.
+    pub(super) fn stream_error(&mut self, now: Instant, stream: u32, code: ErrorCode) -> Taken {
+        self.control.reset(stream, code);
+        if let Some(place) = self.streams.find(stream) {
+            self.close(place, code);
+        }
+        self.glitches.count(now)?;
+        self.check_flood()
+    }
+
+    fn check_flood(&self) -> Taken {
+        if self.is_flooded() {
+            Err(ErrorCode::ENHANCE_YOUR_CALM)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn rst_stream(&mut self, now: Instant, stream: u32, payload: &[u8]) -> Taken {
+        let place = self.streams.find(stream);
+        match place {
+            Some(place) if self.role == Role::Client => {
+                if self.streams.at(place).number > self.last_request {
+                    return Err(ErrorCode::PROTOCOL_ERROR);
+                }
+            }
+            Some(_) => {}
+            None => self.of_no_stream(Self::of(RST_STREAM, stream))?,
+        }
+        if let Some(place) = place {
+            self.close(place, code(payload));
+        }
+        if self.role == Role::Server {
+            self.ended.end(stream);
+            self.resets.count(now)?;
+        }
+        Ok(())
+    }
+
+    fn settings(&mut self, head: Head, payload: &[u8]) -> Taken {
+        if head.has(ACK) {
+            if std::mem::replace(&mut self.settings_acknowledged, true) {
+                return Err(ErrorCode::PROTOCOL_ERROR);
+            }
+            let less = DEFAULT_WINDOW.saturating_sub(self.limits.stream_window);
+            for stream in self.streams.iter_mut() {
+                stream.window -= i64::from(less);
+            }
+            return Ok(());
+        }
+        let before = self.peer;
+        if !std::mem::replace(&mut self.heard_settings, true) {
+            // Without a word of it there is no limit.
+            self.peer.max_streams = u32::MAX;
+        }
+        self.peer
+            .read(payload, self.role, self.limits.max_settings)?;
+        if self.peer.table_size != before.table_size {
+            self.encoder.set_max_table_size(self.peer.table_size);
+        }
+        if self.peer.window != before.window {
+            self.windows_changed(i64::from(self.peer.window) - i64::from(before.window))?;
+        }
+        self.control.settings_taken();
+        self.tell_credit();
+        self.check_flood()
+    }
+
+    /// RFC 9113, 6.9.2: windows of streams that are open change by as much, and may fall below 0.
+    fn windows_changed(&mut self, by: i64) -> Taken {
+        for place in 0..self.streams.places() {
+            let stream = self.streams.at(place);
+            if stream.number != 0 {
+                stream.credit += by;
+                if stream.credit > i64::from(MAX_31_BITS) {
+                    return Err(ErrorCode::FLOW_CONTROL_ERROR);
+                }
+                self.credit_changed(place);
+            }
+        }
+        Ok(())
+    }
+
+    fn pinged(&mut self, head: Head, payload: &[u8]) -> Taken {
+        if head.has(ACK) {
+            self.events.push_back(Event::Pong);
+            return Ok(());
+        }
+        if let Some(payload) = payload.first_chunk() {
+            self.control.ping(*payload, true);
+        }
+        self.check_flood()
+    }
+
+    fn goaway(&mut self, payload: &[u8]) -> Taken {
+        let last = first_number(payload);
+        let code = code(&payload[4..]);
+        if self.role == Role::Client {
+            if self.heard_goodbye.is_some_and(|before| last > before) {
+                return Err(ErrorCode::PROTOCOL_ERROR);
+            }
+            self.events.push_back(Event::GoAway {
+                last_stream: last,
+                code,
+            });
+            let sent = self.last_request;
+            let mut refused: Vec<_> = self
+                .streams
+                .iter_mut()
+                .map(|stream| stream.number)
+                .filter(|number| *number > last || *number > sent)
+                .collect();
+            refused.sort_unstable();
+            for number in refused {
+                if let Some(place) = self.streams.find(number) {
+                    self.close(place, ErrorCode::REFUSED_STREAM);
+                }
+            }
+        } else {
+            // What number a client names says nothing: this side opens no streams. grpc-go names its
+            // own last one.
+            self.events.push_back(Event::GoAway {
+                last_stream: last,
+                code,
+            });
+        }
+        self.heard_goodbye = Some(last);
+        Ok(())
+    }
+
+    fn window_update(&mut self, now: Instant, stream: u32, payload: &[u8]) -> Taken {
+        let more = first_number(payload);
+        if stream == 0 {
+            if more == 0 {
+                return Err(ErrorCode::PROTOCOL_ERROR);
+            }
+            self.credit += i64::from(more);
+            if self.credit > i64::from(MAX_31_BITS) {
+                return Err(ErrorCode::FLOW_CONTROL_ERROR);
+            }
+            self.tell_credit();
+            return Ok(());
+        }
+        let Some(place) = self.streams.find(stream) else {
+            return self.of_no_stream(Self::of(WINDOW_UPDATE, stream));
+        };
+        if self.role == Role::Client && stream > self.last_request {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
+        if more == 0 {
+            return self.stream_error(now, stream, ErrorCode::PROTOCOL_ERROR);
+        }
+        let known = self.streams.at(place);
+        known.credit += i64::from(more);
+        if known.credit > i64::from(MAX_31_BITS) {
+            return self.stream_error(now, stream, ErrorCode::FLOW_CONTROL_ERROR);
+        }
+        self.credit_changed(place);
+        self.tell_credit();
+        Ok(())
+    }
+
+    /// Told once is enough.
+    fn tell_credit(&mut self) {
+        if self.events.back() != Some(&Event::Credit) {
+            self.events.push_back(Event::Credit);
+        }
+    }
+
+    /// The head of a frame of which only these two matter.
+    const fn of(kind: u8, stream: u32) -> Head {
+        Head {
+            length: 0,
+            kind,
+            flags: 0,
+            stream,
+        }
+    }
+}
+
+/// The number that a payload begins with. Lengths were checked by the frame's head.
+fn first_number(payload: &[u8]) -> u32 {
+    payload.first_chunk().map_or(0, |octets| number(*octets))
+}
+
+fn code(payload: &[u8]) -> ErrorCode {
+    ErrorCode(
+        payload
+            .first_chunk()
+            .map_or(0, |octets| u32::from_be_bytes(*octets)),
+    )
+}

@@ -1,0 +1,201 @@
+//! Header sections as they come: HEADERS, CONTINUATION, HPACK.
+
+use super::event::{Event, HeadersKind};
+use super::frame::{self, CONTINUATION, END_HEADERS, END_STREAM, Head, WITH_PRIORITY, number};
+use super::messaging::{self, Malformed};
+use super::receive::Taken;
+use super::session::{Role, Session};
+use super::{ErrorCode, Fields};
+use std::ops::Range;
+use std::time::Instant;
+
+/// A header block that did not fit into its HEADERS frame.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    /// The HEADERS frame's head, while CONTINUATION is to follow.
+    head: Option<Head>,
+    /// The stream was said to depend on itself.
+    is_loop: bool,
+    octets: Vec<u8>,
+    frames: usize,
+}
+
+impl Block {
+    pub(super) const fn goes_on(&self) -> bool {
+        self.head.is_some()
+    }
+
+    pub(super) fn is_followed_by(&self, head: Head) -> bool {
+        let begun = self.head.map(|begun| begun.stream);
+        head.kind == CONTINUATION && begun == Some(head.stream)
+    }
+}
+
+/// What was read of a header block: where its fields stand, and whether some are missing.
+struct Section {
+    fields: Range<usize>,
+    oversized: bool,
+}
+
+impl Session {
+    pub(super) fn headers(&mut self, now: Instant, head: Head, payload: &[u8]) -> Taken {
+        let Some((mut block, _)) = frame::without_padding(head, payload) else {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        };
+        let mut is_loop = false;
+        if head.has(WITH_PRIORITY) {
+            let Some((priority, rest)) = block.split_first_chunk::<5>() else {
+                return Err(ErrorCode::FRAME_SIZE_ERROR);
+            };
+            let [p0, p1, p2, p3, _weight] = *priority;
+            is_loop = number([p0, p1, p2, p3]) == head.stream;
+            block = rest;
+        }
+        if head.has(END_HEADERS) {
+            return self.whole_block(now, head, is_loop, block);
+        }
+        self.block.head = Some(head);
+        self.block.is_loop = is_loop;
+        self.block.frames = 0;
+        self.block.octets.clear();
+        self.block.octets.extend_from_slice(block);
+        Ok(())
+    }
+
+    pub(super) fn continuation(&mut self, now: Instant, head: Head, payload: &[u8]) -> Taken {
+        let Some(begun) = self.block.head else {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        };
+        self.block.frames += 1;
+        let length = self.block.octets.len() + payload.len();
+        // Compressed it is hardly longer than the list that is taken.
+        let longest =
+            (self.limits.max_frame as usize).max(4 * self.limits.max_header_list as usize);
+        if self.block.frames > self.limits.max_continuations || length > longest {
+            return Err(ErrorCode::ENHANCE_YOUR_CALM);
+        }
+        self.block.octets.extend_from_slice(payload);
+        if !head.has(END_HEADERS) {
+            return Ok(());
+        }
+        let block = std::mem::take(&mut self.block);
+        self.whole_block(now, begun, block.is_loop, &block.octets)
+    }
+
+    /// A header block is here: finds out what it is a section of. Whatever that is, it must be
+    /// decompressed, or those behind it could not be.
+    fn whole_block(&mut self, now: Instant, head: Head, is_loop: bool, block: &[u8]) -> Taken {
+        let stream = head.stream;
+        let Some(place) = self.streams.find(stream) else {
+            let opens = self.role == Role::Server && stream % 2 == 1 && stream > self.ended.last();
+            if opens {
+                return self.opens(now, head, is_loop, block);
+            }
+            self.of_no_stream(head)?;
+            // It was on its way when this side ended the stream.
+            let section = self.read(block)?;
+            self.fields.truncate(section.fields.start);
+            return Ok(());
+        };
+        let known = self.streams.at(place);
+        if known.received_all {
+            return Err(ErrorCode::STREAM_CLOSED);
+        }
+        if self.role == Role::Client && stream > self.last_request {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
+        let ends = head.has(END_STREAM);
+        let is_leading = !known.body.has_head;
+        let section = self.read(block)?;
+        let fields = Fields(&self.fields[section.fields.clone()]);
+        let known = self.streams.at(place);
+        let checked = if is_leading {
+            known.body.response(fields)
+        } else if ends {
+            messaging::check_trailers(fields)
+        } else {
+            Err(Malformed)
+        };
+        if is_loop || checked.is_err() {
+            if ends && self.role == Role::Server {
+                self.ended.end(stream);
+            }
+            return self.stream_error(now, stream, ErrorCode::PROTOCOL_ERROR);
+        }
+        let kind = if is_leading {
+            HeadersKind::Leading
+        } else {
+            HeadersKind::Later
+        };
+        self.tell_section(stream, kind, section);
+        if ends {
+            return self.ends(now, place);
+        }
+        Ok(())
+    }
+
+    /// Server: a request begins.
+    fn opens(&mut self, now: Instant, head: Head, is_loop: bool, block: &[u8]) -> Taken {
+        let stream = head.stream;
+        let ends = head.has(END_STREAM);
+        self.ended.open(stream);
+        let section = self.read(block)?;
+        if self.said_goodbye {
+            // It was on its way when this side said that it takes no more (RFC 9113, 6.8).
+            self.fields.truncate(section.fields.start);
+            return Ok(());
+        }
+        if self.streams.len() >= self.limits.max_streams as usize {
+            if ends {
+                self.ended.end(stream);
+            }
+            // Who has heard of the limit does that on purpose.
+            if self.settings_acknowledged {
+                return self.stream_error(now, stream, ErrorCode::REFUSED_STREAM);
+            }
+            self.control.reset(stream, ErrorCode::REFUSED_STREAM);
+            return Ok(());
+        }
+        let mut body = messaging::Body::default();
+        let fields = Fields(&self.fields[section.fields.clone()]);
+        let checked = body.request(fields, !section.oversized);
+        let window = self.first_window();
+        let credit = i64::from(self.peer.window);
+        if is_loop || checked.is_err() || ends && body.end().is_err() {
+            if ends {
+                self.ended.end(stream);
+            }
+            return self.stream_error(now, stream, ErrorCode::PROTOCOL_ERROR);
+        }
+        let place = self.streams.insert(stream, credit, window);
+        self.streams.at(place).body = body;
+        self.tell_section(stream, HeadersKind::Leading, section);
+        if ends {
+            return self.ends(now, place);
+        }
+        Ok(())
+    }
+
+    fn tell_section(&mut self, stream: u32, kind: HeadersKind, section: Section) {
+        self.events.push_back(Event::Headers {
+            stream,
+            kind,
+            fields: section.fields,
+            oversized: section.oversized,
+        });
+    }
+
+    /// Decompresses a block; its fields stand behind those of earlier ones.
+    fn read(&mut self, block: &[u8]) -> Result<Section, ErrorCode> {
+        let start = self.fields.len();
+        let limit = self.limits.max_header_list as usize;
+        let decoded = self
+            .decoder
+            .decode(block, limit, &mut self.fields)
+            .map_err(|_| ErrorCode::COMPRESSION_ERROR)?;
+        Ok(Section {
+            fields: start..self.fields.len(),
+            oversized: decoded.oversized,
+        })
+    }
+}

@@ -1,0 +1,492 @@
+//! The session: its state, its commands and what can be asked of it.
+
+use super::ended::Ended;
+use super::limits::Rate;
+use super::messaging::Asked;
+use super::outgoing::Trailers;
+use super::sections::Block;
+use super::settings::{self, DEFAULT_WINDOW, Settings};
+use super::stream::{Queue, Sending, Streams};
+use super::transmit::Control;
+use super::{Error, ErrorCode, Event, Field, Fields, Limits};
+use crate::hpack;
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+
+/// Which end of the connection a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
+pub enum Role {
+    /// It opens streams.
+    Client,
+    /// It answers them.
+    Server,
+}
+
+/// The largest window (RFC 9113, 6.9.1), and the highest stream number.
+pub(super) const MAX_31_BITS: u32 = i32::MAX as u32;
+
+/// The table that the peer's header compression may use: what every connection begins with.
+const TABLE_SIZE: u32 = 4096;
+
+/// What a client says first (RFC 9113, 3.4).
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// One end of one HTTP/2 connection.
+pub struct Session {
+    pub(super) role: Role,
+    pub(super) limits: Limits,
+    pub(super) streams: Streams,
+    pub(super) events: VecDeque<Event>,
+
+    /// Server: the preface has come.
+    pub(super) greeted: bool,
+    /// The peer's first SETTINGS have come.
+    pub(super) heard_settings: bool,
+    /// The peer has taken this side's SETTINGS.
+    pub(super) settings_acknowledged: bool,
+    /// Octets that follow of a frame that nobody wants.
+    pub(super) skip: usize,
+    /// Octets that are missing of the frame at which receiving stopped.
+    pub(super) missing: usize,
+    pub(super) decoder: hpack::Decoder,
+    /// A header block that goes on.
+    pub(super) block: Block,
+    /// Fields of the header sections among `events`, flat.
+    pub(super) fields: Vec<u8>,
+    /// Server: which of the client's streams are gone, and how.
+    pub(super) ended: Ended,
+    pub(super) resets: Rate,
+    pub(super) glitches: Rate,
+    /// Octets that the peer may still send on all streams.
+    pub(super) window: i64,
+    /// Octets that came, were used, and of which the peer has not been told.
+    pub(super) consumed: u32,
+
+    pub(super) encoder: hpack::Encoder,
+    /// What the peer takes.
+    pub(super) peer: Settings,
+    pub(super) control: Control,
+    /// Frames being put together.
+    pub(super) out: Vec<u8>,
+    /// Client: requests that wait for their turn, by their places.
+    pub(super) starts: VecDeque<u32>,
+    /// Streams whose next frame needs no credit.
+    pub(super) heads: VecDeque<u32>,
+    /// Streams with bodies to send and credit of their own.
+    pub(super) bodies: VecDeque<u32>,
+    /// Octets that may be sent on all streams.
+    pub(super) credit: i64,
+    /// Octets of bodies that wait.
+    pub(super) queued: usize,
+    /// Client: the next stream's number.
+    pub(super) next_stream: u32,
+    /// Client: streams whose requests are written.
+    pub(super) started: usize,
+    /// The last request whose header section was written.
+    pub(super) last_request: u32,
+    /// A GOAWAY that was no notice went out.
+    pub(super) said_goodbye: bool,
+    /// The last stream that the peer's GOAWAY takes.
+    pub(super) heard_goodbye: Option<u32>,
+    /// Why this side ends the connection, when it does.
+    pub(super) terminated: Option<ErrorCode>,
+}
+
+impl Session {
+    /// A session that has its SETTINGS (and, as a client, the preface) to send.
+    ///
+    /// # Errors
+    /// When a limit is outside what HTTP/2 allows.
+    pub fn new(role: Role, limits: &Limits) -> Result<Self, Error> {
+        limits.check()?;
+        let mut session = Self {
+            role,
+            streams: Streams::default(),
+            events: VecDeque::new(),
+            greeted: role == Role::Client,
+            heard_settings: false,
+            settings_acknowledged: false,
+            skip: 0,
+            missing: 0,
+            decoder: hpack::Decoder::new(TABLE_SIZE),
+            block: Block::default(),
+            fields: Vec::new(),
+            ended: Ended::new(),
+            resets: Rate::new(limits.stream_resets),
+            glitches: Rate::new(limits.glitches),
+            window: i64::from(limits.connection_window.max(DEFAULT_WINDOW)),
+            consumed: 0,
+            encoder: hpack::Encoder::new(),
+            peer: Settings::FIRST,
+            control: Control::default(),
+            out: Vec::new(),
+            starts: VecDeque::new(),
+            heads: VecDeque::new(),
+            bodies: VecDeque::new(),
+            credit: i64::from(DEFAULT_WINDOW),
+            queued: 0,
+            next_stream: 1,
+            started: 0,
+            last_request: 0,
+            said_goodbye: false,
+            heard_goodbye: None,
+            terminated: None,
+            limits: limits.clone(),
+        };
+        if role == Role::Client {
+            session.control.octets.extend_from_slice(PREFACE);
+        }
+        settings::write(role, limits, &mut session.control.octets);
+        let more = limits.connection_window.saturating_sub(DEFAULT_WINDOW);
+        if more > 0 {
+            session.control.window_update(0, more);
+        }
+        Ok(session)
+    }
+
+    /// Which end it is.
+    #[must_use]
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The next event.
+    #[inline]
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Whether the next event is the end of the peer's side of this stream.
+    #[must_use]
+    pub fn ends_next(&self, stream: u32) -> bool {
+        matches!(self.events.front(), Some(Event::End { stream: ended }) if *ended == stream)
+    }
+
+    /// The fields of a header section; valid until octets are received again.
+    #[must_use]
+    pub fn fields(&self, section: Range<usize>) -> Fields<'_> {
+        Fields(self.fields.get(section).unwrap_or_default())
+    }
+
+    /// Opens a stream; gives its number. With `has_body` a body follows by
+    /// [`push`](Self::push) and [`finish`](Self::finish). It is sent when its turn comes: the peer
+    /// may take only so many at once.
+    ///
+    /// # Errors
+    /// When no stream can be opened.
+    pub fn request(&mut self, fields: &[Field<'_>], has_body: bool) -> Result<u32, Error> {
+        if self.role == Role::Server || self.heard_goodbye.is_some() || self.terminated.is_some() {
+            return Err(Error::GoingAway);
+        }
+        let number = self.next_stream;
+        if number > MAX_31_BITS {
+            return Err(Error::NoStreamsLeft);
+        }
+        let window = self.first_window();
+        let credit = i64::from(self.peer.window);
+        let place = self.streams.insert(number, credit, window);
+        let stream = self.streams.at(place);
+        for field in fields {
+            if !stream.outgoing.head.put(field) {
+                self.streams.remove(place);
+                return Err(Error::FieldTooLong);
+            }
+            let (name, value) = field.parts();
+            if name == b":method" {
+                stream.body.asked = Asked::of(value);
+            }
+        }
+        stream.sending = Sending::Head;
+        stream.has_body = has_body;
+        stream.queue = Queue::Starts;
+        self.starts.push_back(place as u32);
+        self.next_stream = number + 2;
+        Ok(number)
+    }
+
+    /// Answers a stream, once. `has_body` as for [`request`](Self::request).
+    ///
+    /// # Errors
+    /// When the stream cannot be answered.
+    pub fn answer(
+        &mut self,
+        stream: u32,
+        fields: &[Field<'_>],
+        has_body: bool,
+    ) -> Result<(), Error> {
+        let place = self.streams.find(stream).ok_or(Error::NoSuchStream)?;
+        let stream = self.streams.at(place);
+        if self.role == Role::Client || stream.sending != Sending::Nothing {
+            return Err(Error::NoSuchStream);
+        }
+        for field in fields {
+            if !stream.outgoing.head.put(field) {
+                stream.outgoing.head.clear();
+                return Err(Error::FieldTooLong);
+            }
+        }
+        stream.sending = Sending::Head;
+        stream.has_body = has_body;
+        stream.queue = Queue::Heads;
+        self.heads.push_back(place as u32);
+        Ok(())
+    }
+
+    /// Adds to a stream's body: `inline` (see [`super::INLINE_PIECE`]), then `shared`. Nothing
+    /// happens when the stream is gone or its body finished.
+    pub fn push(&mut self, stream: u32, inline: &[u8], shared: Bytes) {
+        let Some(place) = self.unfinished(stream) else {
+            return;
+        };
+        let outgoing = &mut self.streams.at(place).outgoing;
+        self.queued += inline.len() + shared.len();
+        outgoing.push(inline, shared);
+        self.schedule(place);
+    }
+
+    /// Ends a stream's body.
+    pub fn finish(&mut self, stream: u32) {
+        self.finish_with(stream, Trailers::None);
+    }
+
+    /// Ends a stream's body; these fields follow.
+    pub fn finish_with_fixed_trailers(&mut self, stream: u32, fields: &'static [Field<'static>]) {
+        self.finish_with(stream, Trailers::Fixed(fields));
+    }
+
+    /// Ends a stream's body; these fields follow.
+    ///
+    /// # Errors
+    /// When a name is longer than 2^16 octets or a value than 2^32; nothing is done then.
+    pub fn finish_with_trailers<'f>(
+        &mut self,
+        stream: u32,
+        fields: impl IntoIterator<Item = Field<'f>>,
+    ) -> Result<(), Error> {
+        let Some(place) = self.unfinished(stream) else {
+            return Ok(());
+        };
+        let tail = &mut self.streams.at(place).outgoing.tail;
+        for field in fields {
+            if !tail.put(&field) {
+                tail.clear();
+                return Err(Error::FieldTooLong);
+            }
+        }
+        self.finish_with(stream, Trailers::Own);
+        Ok(())
+    }
+
+    fn finish_with(&mut self, stream: u32, trailers: Trailers) {
+        if let Some(place) = self.unfinished(stream) {
+            let outgoing = &mut self.streams.at(place).outgoing;
+            outgoing.finished = true;
+            outgoing.trailers = trailers;
+            self.schedule(place);
+        }
+    }
+
+    /// The place of a stream whose body is not finished.
+    fn unfinished(&mut self, stream: u32) -> Option<usize> {
+        let place = self.streams.find(stream)?;
+        let stream = self.streams.at(place);
+        let goes_on = stream.has_body
+            && !stream.outgoing.finished
+            && matches!(stream.sending, Sending::Head | Sending::Body);
+        goes_on.then_some(place)
+    }
+
+    /// Ends a stream at once, both ways; [`Event::Closed`] follows. A request that was not written is
+    /// gone as if it had never been: nothing is told of it here or to the peer.
+    pub fn reset(&mut self, stream: u32, code: ErrorCode) {
+        let Some(place) = self.streams.find(stream) else {
+            return;
+        };
+        if self.streams.at(place).queue == Queue::Starts {
+            self.forget(place);
+        } else {
+            self.control.reset(stream, code);
+            self.close(place, code);
+        }
+    }
+
+    /// The stream's octets are used: its peer may send as many more on it.
+    pub fn consume_stream(&mut self, stream: u32, octets: usize) {
+        let Some(place) = self.streams.find(stream) else {
+            return;
+        };
+        let half = self.limits.stream_window / 2;
+        let stream = self.streams.at(place);
+        if stream.received_all {
+            return;
+        }
+        // No more than the window is ever owed, which is less than 2^31.
+        stream.consumed = stream.consumed.saturating_add(octets as u32);
+        if stream.consumed > 0 && stream.consumed >= half {
+            let more = std::mem::take(&mut stream.consumed);
+            stream.window += i64::from(more);
+            self.control.window_update(stream.number, more);
+        }
+    }
+
+    /// The connection's octets are used: the peer may send as many more on any stream.
+    pub fn consume_connection(&mut self, octets: usize) {
+        self.consumed = self.consumed.saturating_add(octets as u32);
+        if self.consumed > 0 && self.consumed >= self.limits.connection_window / 2 {
+            let more = std::mem::take(&mut self.consumed);
+            self.window += i64::from(more);
+            self.control.window_update(0, more);
+        }
+    }
+
+    /// Asks for a [`Event::Pong`].
+    pub fn ping(&mut self) {
+        self.control.ping([0; 8], false);
+    }
+
+    /// Server: tells that no more streams will be taken soon; those on the way still are.
+    pub fn shutdown_notice(&mut self) {
+        self.control.go_away(MAX_31_BITS, ErrorCode::NO_ERROR);
+    }
+
+    /// Tells that no more streams are taken; those that came go on.
+    pub fn go_away(&mut self, code: ErrorCode) {
+        if self.terminated.is_none() {
+            self.control.go_away(self.ended.last(), code);
+            self.said_goodbye = true;
+        }
+    }
+
+    /// Ends the connection: GOAWAY is the last that is sent, and nothing more is taken.
+    pub(super) fn terminate(&mut self, code: ErrorCode) {
+        if self.terminated.is_none() {
+            self.control.go_away(self.ended.last(), code);
+            self.terminated = Some(code);
+        }
+    }
+
+    /// Forgets a stream and tells its end.
+    pub(super) fn close(&mut self, place: usize, code: ErrorCode) {
+        let stream = self.streams.at(place).number;
+        self.forget(place);
+        self.events.push_back(Event::Closed { stream, code });
+    }
+
+    fn forget(&mut self, place: usize) {
+        let stream = self.streams.at(place);
+        self.queued -= stream.outgoing.queued;
+        let queue = match stream.queue {
+            Queue::None => None,
+            Queue::Starts => Some(&mut self.starts),
+            Queue::Heads => Some(&mut self.heads),
+            Queue::Bodies => Some(&mut self.bodies),
+        };
+        if self.role == Role::Client && stream.queue != Queue::Starts {
+            self.started -= 1;
+        }
+        if let Some(queue) = queue {
+            queue.retain(|other| *other as usize != place);
+        }
+        self.streams.remove(place);
+    }
+
+    /// The window of a stream that is new. Before the peer has taken this side's SETTINGS it may send
+    /// as much as HTTP/2 allows without.
+    pub(super) fn first_window(&self) -> i64 {
+        let window = self.limits.stream_window;
+        i64::from(if self.settings_acknowledged {
+            window
+        } else {
+            window.max(DEFAULT_WINDOW)
+        })
+    }
+
+    /// Octets the peer lets this side send on the stream now; those queued are not subtracted.
+    /// A stream that is not open has what a new one would.
+    #[must_use]
+    pub fn credit(&self, stream: u32) -> usize {
+        let stream = match self.streams.get(stream) {
+            Some(stream) => stream.credit,
+            None => i64::from(self.peer.window),
+        };
+        usize::try_from(self.credit.min(stream)).unwrap_or(0)
+    }
+
+    /// Octets of this stream's body that wait to be sent.
+    #[must_use]
+    pub fn queued(&self, stream: u32) -> usize {
+        let stream = self.streams.get(stream);
+        stream.map_or(0, |stream| stream.outgoing.queued)
+    }
+
+    /// Octets of all bodies that wait to be sent.
+    #[must_use]
+    pub const fn queued_total(&self) -> usize {
+        self.queued
+    }
+
+    /// How many octets are missing of the frame at which [`receive`](Self::receive) stopped, when
+    /// that is known.
+    #[must_use]
+    pub const fn wants(&self) -> usize {
+        self.missing
+    }
+
+    /// Whether octets are still wanted from the peer.
+    #[must_use]
+    pub fn wants_read(&self) -> bool {
+        let goes_on = !self.said_goodbye && self.heard_goodbye.is_none();
+        self.terminated.is_none() && (goes_on || self.streams.len() > 0)
+    }
+
+    /// Whether something waits to be sent (and may be: credit is given).
+    #[must_use]
+    #[inline]
+    pub fn wants_write(&self) -> bool {
+        if !self.control.octets.is_empty() {
+            return true;
+        }
+        self.terminated.is_none()
+            && (!self.heads.is_empty()
+                || !self.bodies.is_empty() && self.credit > 0
+                || !self.starts.is_empty() && self.may_start())
+    }
+
+    /// Whether the peer takes one more request now.
+    pub(super) const fn may_start(&self) -> bool {
+        self.started < self.peer.max_streams as usize
+    }
+
+    /// The error for which this side gives the connection up: it is to be closed when what this
+    /// session has to send is sent. Graceful GOAWAYs do not count.
+    #[must_use]
+    pub const fn terminated(&self) -> Option<ErrorCode> {
+        self.terminated
+    }
+
+    /// The last stream whose request was written to a sink; 0 before the first.
+    #[must_use]
+    pub const fn last_request_sent(&self) -> u32 {
+        self.last_request
+    }
+
+    /// Whether this side's part of the stream is fully written to a sink, or the stream gone.
+    #[must_use]
+    pub fn is_finished(&self, stream: u32) -> bool {
+        let stream = self.streams.get(stream);
+        stream.is_none_or(|stream| stream.sending == Sending::Done)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("role", &self.role)
+            .field("streams", &self.streams.len())
+            .field("terminated", &self.terminated)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! Frame by frame.
+
+use super::*;
+
+#[test]
+fn a_frame_is_taken_when_it_is_whole() {
+    let mut server = greeted(&Limits::default());
+    let octets = [post(1, 0), frame(DATA, END_STREAM, 1, b"body")].concat();
+    let (mut given, mut told) = (0, Vec::new());
+    for end in 1..=octets.len() {
+        let taken = server.receive(Instant::now(), &octets[given..end]).unwrap();
+        told.extend(std::iter::from_fn(|| server.next_event()));
+        given += taken;
+        let behind = end - given;
+        assert!(taken == 0 || behind == 0, "{end}");
+        if behind >= HEAD {
+            let head = Head::read(*octets[given..].first_chunk().unwrap());
+            assert_eq!(server.wants(), HEAD + head.length - behind);
+        }
+    }
+    let [
+        Event::Headers { .. },
+        Event::Data { octets, .. },
+        Event::End { stream: 1 },
+    ] = &told[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!(*octets, HEAD..HEAD + 4);
+}
+
+#[test]
+fn octets_of_unknown_frames_are_passed_over_as_they_come() {
+    let mut server = greeted(&Limits::default());
+    let unknown = frame(77, 0xff, 5, &[9; 100_000]);
+    for piece in unknown.chunks(HEAD + 5) {
+        assert_eq!(tell(&mut server, piece), []);
+    }
+    assert_eq!(tell(&mut server, &post(1, END_STREAM)).len(), 2);
+}
+
+#[test]
+fn settings_change_the_windows_of_streams_that_are_open() {
+    let mut server = greeted(&Limits::default());
+    let ok = [Field::fixed(":status", "200")];
+    tell(&mut server, &[post(1, 1), post(3, 1)].concat());
+    for stream in [1, 3] {
+        server.answer(stream, &ok, true).unwrap();
+        server.push(stream, &[], Bytes::from(vec![7; 50_000]));
+    }
+    // Both together are more than the connection's 65,535.
+    let lengths = |octets: &[u8]| {
+        let heads = heads(octets);
+        let data = heads.iter().filter(|head| head.kind == DATA);
+        data.map(|head| head.length).sum::<usize>()
+    };
+    assert_eq!(lengths(&sent(&mut server)), 65_535);
+    let window = |value: u32| {
+        let value = value.to_be_bytes();
+        frame(SETTINGS, 0, 0, &[&[0, 4][..], &value].concat())
+    };
+    let credit = |stream, octets: u32| frame(WINDOW_UPDATE, 0, stream, &octets.to_be_bytes());
+    // What is taken back may be more than was left: below 0.
+    tell(&mut server, &[window(10), credit(0, 100_000)].concat());
+    assert_eq!((server.credit(1), server.credit(3)), (0, 0));
+    assert_eq!(lengths(&sent(&mut server)), 0);
+    assert!(!server.wants_write());
+    tell(&mut server, &credit(1, 10));
+    assert!(!server.wants_write());
+    tell(&mut server, &window(65_535));
+    assert_eq!(lengths(&sent(&mut server)), 100_000 - 65_535);
+    // A window that grows too wide by SETTINGS ends the connection (RFC 9113, 6.9.2).
+    let widest = credit(1, 0x7fff_0000 - 10_000);
+    tell(&mut server, &widest);
+    assert_eq!(server.terminated(), None);
+    tell(&mut server, &window(0x7fff_ffff));
+    assert_eq!(server.terminated(), Some(ErrorCode::FLOW_CONTROL_ERROR));
+}
+
+#[test]
+fn padding_is_credited_and_is_not_told() {
+    let limits = Limits {
+        stream_window: 1000,
+        connection_window: 70_000,
+        ..Limits::default()
+    };
+    let mut server = greeted(&limits);
+    tell(&mut server, &frame(SETTINGS, ACK, 0, &[]));
+    tell(&mut server, &post(1, 0));
+    let padded = [&[200][..], b"body", &[0; 200]].concat();
+    for _ in 0..100 {
+        let told = tell(&mut server, &frame(DATA, PADDED, 1, &padded));
+        let octets = HEAD + 1..HEAD + 5;
+        assert_eq!(told, [Event::Data { stream: 1, octets }]);
+        server.consume_stream(1, 4);
+        server.consume_connection(4);
+    }
+    assert_eq!(server.terminated(), None);
+    let mut short = padded.clone();
+    short[0] = 205;
+    tell(&mut server, &frame(DATA, PADDED, 1, &short));
+    assert_eq!(server.terminated(), Some(ErrorCode::PROTOCOL_ERROR));
+}
+
+#[test]
+fn a_client_is_told_of_interim_and_final_answers() {
+    let mut pair = Pair::new();
+    let stream = pair.client.request(&REQUEST, false).unwrap();
+    pair.up();
+    let section = |status, flags| {
+        let block = block(&[(":status", status)]);
+        frame(HEADERS, END_HEADERS | flags, stream, &block)
+    };
+    let leading = HeadersKind::Leading;
+    for (status, flags, ends) in [("103", 0, false), ("200", END_STREAM, true)] {
+        let told = tell(&mut pair.client, &section(status, flags));
+        assert!(
+            matches!(told[0], Event::Headers { kind, .. } if kind == leading),
+            "{told:?}"
+        );
+        assert_eq!(told.len(), if ends { 3 } else { 1 });
+    }
+    // An interim answer cannot be the end, and nothing comes before the final one.
+    for bad in [section("103", END_STREAM), frame(DATA, 0, 3, b"x")] {
+        let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
+        tell(&mut client, &frame(SETTINGS, 0, 0, &[]));
+        for _ in 0..2 {
+            client.request(&REQUEST, false).unwrap();
+        }
+        sent(&mut client);
+        let told = tell(&mut client, &bad);
+        assert!(
+            matches!(
+                told.last(),
+                Some(Event::Closed { code, .. }) if *code == ErrorCode::PROTOCOL_ERROR
+            ),
+            "{told:?}"
+        );
+        assert_eq!(client.terminated(), None);
+    }
+}
+
+#[test]
+fn a_goaway_refuses_what_is_above_it_and_what_was_not_sent() {
+    let mut pair = Pair::new();
+    let sent: Vec<_> = (0..3)
+        .map(|_| pair.client.request(&REQUEST, true).unwrap())
+        .collect();
+    pair.up();
+    let waiting = pair.client.request(&REQUEST, true).unwrap();
+    let goaway = |last: u32| {
+        let payload = [&last.to_be_bytes()[..], &[0; 4]].concat();
+        frame(GOAWAY, 0, 0, &payload)
+    };
+    let told = tell(&mut pair.client, &goaway(sent[1]));
+    let closed = |stream| Event::Closed {
+        stream,
+        code: ErrorCode::REFUSED_STREAM,
+    };
+    assert_eq!(told[1..], [closed(sent[2]), closed(waiting)]);
+    assert_eq!(pair.client.request(&REQUEST, true), Err(Error::GoingAway));
+    assert!(pair.client.wants_read());
+    // It may name a lower one later, never a higher.
+    let told = tell(&mut pair.client, &goaway(sent[0]));
+    assert_eq!(told[1..], [closed(sent[1])]);
+    tell(&mut pair.client, &goaway(sent[2]));
+    assert_eq!(pair.client.terminated(), Some(ErrorCode::PROTOCOL_ERROR));
+}
+
+#[test]
+fn a_server_that_has_said_its_last_word_takes_no_more_streams() {
+    let mut server = greeted(&Limits::default());
+    tell(&mut server, &post(1, 1));
+    server.go_away(ErrorCode::NO_ERROR);
+    assert_eq!(tell(&mut server, &post(3, 1)), []);
+    server
+        .answer(1, &[Field::fixed(":status", "200")], false)
+        .unwrap();
+    let kinds: Vec<_> = heads(&sent(&mut server)).iter().map(|h| h.kind).collect();
+    assert_eq!(kinds, [GOAWAY, HEADERS]);
+    assert!(!server.wants_read());
+}

@@ -1,0 +1,204 @@
+//! Octets that no honest peer sends, and more of them than it would.
+
+use super::*;
+
+#[test]
+fn what_is_not_http2_is_an_error() {
+    let mut server = Session::new(Role::Server, &Limits::default()).unwrap();
+    let octets = b"GET / HTTP/1.1\r\n\r\n";
+    assert_eq!(server.receive(Instant::now(), octets), Err(Error::NotHttp2));
+}
+
+#[test]
+fn more_streams_than_were_agreed_on_are_refused_and_then_an_attack() {
+    let limits = Limits {
+        max_streams: 1,
+        glitches: (10, 1),
+        ..Limits::default()
+    };
+    let mut server = greeted(&limits);
+    tell(&mut server, &post(1, 1));
+    // The client has not heard of the limit.
+    for stream in (3..103).step_by(2) {
+        assert_eq!(tell(&mut server, &post(stream, 1)), []);
+    }
+    let refused = heads(&sent(&mut server));
+    assert_eq!(refused.len(), 50);
+    assert!(refused.iter().all(|head| head.kind == RST_STREAM));
+    tell(&mut server, &frame(SETTINGS, ACK, 0, &[]));
+    for stream in (103..131).step_by(2) {
+        tell(&mut server, &post(stream, 1));
+    }
+    assert_eq!(server.terminated(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+}
+
+#[test]
+fn header_blocks_without_end_are_bounded() {
+    let limits = Limits::default();
+    let begun = frame(HEADERS, 0, 1, &block(&[(":method", "POST")]));
+    // Many short ones, empty ones, and few long ones.
+    for (piece, frames) in [(10, 8), (0, 8), (limits.max_frame as usize - 100, 1)] {
+        let mut server = greeted(&limits);
+        tell(&mut server, &begun);
+        for _ in 0..frames {
+            tell(&mut server, &frame(CONTINUATION, 0, 1, &vec![0; piece]));
+            assert_eq!(server.terminated(), None, "{piece}");
+        }
+        tell(&mut server, &frame(CONTINUATION, 0, 1, &vec![0; piece]));
+        assert_eq!(
+            server.terminated(),
+            Some(ErrorCode::ENHANCE_YOUR_CALM),
+            "{piece}"
+        );
+    }
+    // Nothing may come between.
+    for other in [
+        frame(PING, 0, 0, &[0; 8]),
+        frame(CONTINUATION, END_HEADERS, 3, b""),
+        frame(77, 0, 0, b""),
+    ] {
+        let mut server = greeted(&limits);
+        tell(&mut server, &[&begun[..], &other].concat());
+        assert_eq!(server.terminated(), Some(ErrorCode::PROTOCOL_ERROR));
+    }
+}
+
+#[test]
+fn fields_that_wait_are_bounded() {
+    let mut server = greeted(&Limits::default());
+    // An entry of four thousand octets, named fifteen times in each of many requests.
+    let own = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":authority", "x"),
+        (":path", "/"),
+    ];
+    let mut section = block(&own);
+    section.extend([0x40, 1, b'x', 0x7f, 0xa1, 0x1e]);
+    section.extend([b'y'; 4000]);
+    let mut octets = frame(HEADERS, END_HEADERS, 1, &section);
+    for stream in 1..500 {
+        let section = [&block(&own)[..], &[0x80 | 62; 15]].concat();
+        octets.extend(frame(HEADERS, END_HEADERS, 2 * stream + 1, &section));
+    }
+    let (mut at, mut opened, mut turns) = (0, 0, 0);
+    while at < octets.len() {
+        let taken = server.receive(Instant::now(), &octets[at..]).unwrap();
+        assert!(taken > 0);
+        assert!(server.fields.len() <= (256 << 10) + (64 << 10));
+        at += taken;
+        turns += 1;
+        opened += std::iter::from_fn(|| server.next_event()).count();
+    }
+    assert_eq!(opened, 500);
+    assert!(turns > 50, "{turns}");
+}
+
+#[test]
+fn answers_that_nobody_reads_are_bounded() {
+    for asked in [
+        frame(PING, 0, 0, &[1; 8]),
+        frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]),
+    ] {
+        let mut server = greeted(&Limits::default());
+        let mut asked_for = 0;
+        while server.terminated().is_none() {
+            tell(&mut server, &asked);
+            asked_for += 1;
+        }
+        assert_eq!(asked_for, 1001);
+        assert_eq!(server.terminated(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+        let mut server = greeted(&Limits::default());
+        for _ in 0..3000 {
+            tell(&mut server, &asked);
+            sent(&mut server);
+        }
+        assert_eq!(server.terminated(), None);
+    }
+}
+
+#[test]
+fn empty_frames_are_a_few() {
+    let mut server = greeted(&Limits::default());
+    tell(&mut server, &post(1, 0));
+    let mut count = 0;
+    while server.terminated().is_none() {
+        tell(&mut server, &frame(DATA, 0, 1, b""));
+        count += 1;
+    }
+    assert_eq!(count, 1001);
+}
+
+#[test]
+fn who_sends_more_than_was_granted_breaks_the_stream_or_the_connection() {
+    let limits = Limits {
+        stream_window: 1000,
+        ..Limits::default()
+    };
+    let mut server = greeted(&limits);
+    tell(&mut server, &post(1, 0));
+    // Until it has heard of the window it may send as much as there is without.
+    tell(&mut server, &frame(DATA, 0, 1, &[7; 2000]));
+    tell(&mut server, &frame(SETTINGS, ACK, 0, &[]));
+    tell(&mut server, &post(3, 0));
+    assert_eq!(tell(&mut server, &frame(DATA, 0, 3, &[7; 1000])).len(), 1);
+    let told = tell(&mut server, &frame(DATA, 0, 3, &[7; 1]));
+    let code = ErrorCode::FLOW_CONTROL_ERROR;
+    assert_eq!(told, [Event::Closed { stream: 3, code }]);
+    // All streams together: the connection's window is 16 MiB.
+    let limits = Limits {
+        connection_window: 65_535,
+        ..Limits::default()
+    };
+    let mut server = greeted(&limits);
+    tell(&mut server, &frame(SETTINGS, ACK, 0, &[]));
+    tell(&mut server, &post(1, 0));
+    tell(&mut server, &frame(DATA, 0, 1, &[7; 65_535]));
+    assert_eq!(server.terminated(), None);
+    tell(&mut server, &frame(DATA, 0, 1, &[7; 1]));
+    assert_eq!(server.terminated(), Some(code));
+}
+
+#[test]
+fn a_client_knows_which_streams_there_are() {
+    let settings = frame(SETTINGS, 0, 0, &[]);
+    for (bad, code) in [
+        (frame(DATA, 0, 1, b"x"), ErrorCode::PROTOCOL_ERROR),
+        (frame(DATA, 0, 2, b"x"), ErrorCode::PROTOCOL_ERROR),
+        (
+            frame(HEADERS, 5, 3, &block(&[(":status", "200")])),
+            ErrorCode::PROTOCOL_ERROR,
+        ),
+        (frame(RST_STREAM, 0, 1, &[0; 4]), ErrorCode::PROTOCOL_ERROR),
+        (
+            frame(WINDOW_UPDATE, 0, 5, &[0, 0, 0, 1]),
+            ErrorCode::PROTOCOL_ERROR,
+        ),
+        (frame(5, 4, 1, &[0, 0, 0, 2]), ErrorCode::PROTOCOL_ERROR),
+        (frame(PING, 0, 0, &[0; 7]), ErrorCode::FRAME_SIZE_ERROR),
+        (frame(GOAWAY, 0, 0, &[0; 7]), ErrorCode::FRAME_SIZE_ERROR),
+        (
+            frame(SETTINGS, ACK, 0, &[0; 6]),
+            ErrorCode::FRAME_SIZE_ERROR,
+        ),
+        (frame(SETTINGS, 0, 1, &[]), ErrorCode::PROTOCOL_ERROR),
+        (frame(PING, 0, 1, &[0; 8]), ErrorCode::PROTOCOL_ERROR),
+        (frame(DATA, 0, 0, b"x"), ErrorCode::PROTOCOL_ERROR),
+    ] {
+        let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
+        // It was asked for and not sent: for the peer it does not exist.
+        client.request(&REQUEST, false).unwrap();
+        let told = tell(&mut client, &[&settings[..], &bad].concat());
+        assert_eq!(told, [Event::Credit]);
+        assert_eq!(client.terminated(), Some(code), "{bad:?}");
+        let goaway = heads(&sent(&mut client)[PREFACE.len()..]);
+        assert_eq!(goaway.last().map(|head| head.kind), Some(GOAWAY));
+        assert!(!client.wants_read() && !client.wants_write());
+    }
+    // The first frame is SETTINGS, not an answer to them.
+    for first in [frame(PING, 0, 0, &[0; 8]), frame(SETTINGS, ACK, 0, &[])] {
+        let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
+        tell(&mut client, &first);
+        assert_eq!(client.terminated(), Some(ErrorCode::PROTOCOL_ERROR));
+    }
+}

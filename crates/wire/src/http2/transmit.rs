@@ -1,0 +1,289 @@
+//! What goes out, and in which order: control frames; header sections; bodies in turns, a frame a
+//! stream, as far as credit and the sink's budget go.
+
+use super::frame::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEAD, HEADERS, Head, PING,
+    RST_STREAM, SETTINGS, WINDOW_UPDATE,
+};
+use super::outgoing::{Trailers, Writer};
+use super::session::Session;
+use super::stream::{Queue, Sending};
+use super::{ErrorCode, Field, Sink};
+use crate::hpack;
+
+/// The longest DATA payload this side sends at once, to a peer that takes it: what a driver writes at
+/// once, so that another stream's octets wait no longer for it. A body that fits into one frame need
+/// not be put together again by who receives it.
+const LONGEST_DATA: usize = 256 << 10;
+
+/// A body up to here follows its header section at once; a longer one waits for its turn behind the
+/// header sections of others.
+const SHORT_BODY: usize = 16 << 10;
+
+/// Octets of control frames that wait for a peer that does not read, at most.
+const MOST_CONTROL: usize = 256 << 10;
+
+/// Memory that is kept for frames between turns, octets.
+const KEEP: usize = 64 << 10;
+
+/// Frames that go before all others, ready to be sent.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    pub(super) octets: Vec<u8>,
+    /// How many of them answer the peer, who can make any number of them wait by not reading.
+    pub(super) answers: usize,
+}
+
+impl Control {
+    fn put<const N: usize>(&mut self, kind: u8, flags: u8, stream: u32, payload: [u8; N]) {
+        let head = Head {
+            length: N,
+            kind,
+            flags,
+            stream,
+        };
+        self.octets.extend_from_slice(&head.write());
+        self.octets.extend_from_slice(&payload);
+    }
+
+    pub(super) fn settings_taken(&mut self) {
+        self.answers += 1;
+        self.put(SETTINGS, ACK, 0, []);
+    }
+
+    pub(super) fn ping(&mut self, payload: [u8; 8], is_answer: bool) {
+        self.answers += usize::from(is_answer);
+        let flags = if is_answer { ACK } else { 0 };
+        self.put(PING, flags, 0, payload);
+    }
+
+    pub(super) fn reset(&mut self, stream: u32, code: ErrorCode) {
+        self.put(RST_STREAM, 0, stream, code.0.to_be_bytes());
+    }
+
+    pub(super) fn window_update(&mut self, stream: u32, more: u32) {
+        self.put(WINDOW_UPDATE, 0, stream, more.to_be_bytes());
+    }
+
+    pub(super) fn go_away(&mut self, last: u32, code: ErrorCode) {
+        let [l0, l1, l2, l3] = last.to_be_bytes();
+        let [c0, c1, c2, c3] = code.0.to_be_bytes();
+        self.put(GOAWAY, 0, 0, [l0, l1, l2, l3, c0, c1, c2, c3]);
+    }
+}
+
+impl Session {
+    /// Writes what is to be sent, until nothing is left or the sink's budget is used up; says
+    /// whether it wrote anything.
+    pub fn send(&mut self, sink: &mut dyn Sink) -> bool {
+        if !self.wants_write() || sink.budget() == 0 {
+            return false;
+        }
+        let mut out = std::mem::take(&mut self.out);
+        out.append(&mut self.control.octets);
+        self.control.answers = 0;
+        let mut writer = Writer {
+            sink,
+            out,
+            wrote: false,
+        };
+        if self.terminated.is_none() {
+            self.write_streams(&mut writer);
+        }
+        writer.flush();
+        let Writer { mut out, wrote, .. } = writer;
+        self.control.octets.shrink_to(KEEP);
+        out.shrink_to(KEEP);
+        self.out = out;
+        wrote
+    }
+
+    fn write_streams(&mut self, writer: &mut Writer<'_>) {
+        while writer.has_room()
+            && self.may_start()
+            && let Some(place) = self.starts.pop_front()
+        {
+            self.started += 1;
+            let stream = self.streams.at(place as usize);
+            self.last_request = stream.number;
+            self.write_head(place as usize, writer);
+        }
+        while writer.has_room()
+            && let Some(place) = self.heads.pop_front()
+        {
+            self.write_head(place as usize, writer);
+        }
+        while writer.has_room()
+            && self.credit > 0
+            && let Some(place) = self.bodies.pop_front()
+        {
+            self.streams.at(place as usize).queue = Queue::None;
+            self.write_body(place as usize, writer);
+        }
+    }
+
+    /// Writes a stream's header section, if that is not done, and of its body what may follow at once.
+    fn write_head(&mut self, place: usize, writer: &mut Writer<'_>) {
+        let stream = self.streams.at(place);
+        stream.queue = Queue::None;
+        if stream.sending == Sending::Head {
+            let ends = !stream.has_body;
+            write_section(
+                &mut self.encoder,
+                stream.number,
+                ends,
+                self.peer.max_frame as usize,
+                stream.outgoing.head.fields(),
+                &mut writer.out,
+            );
+            stream.outgoing.head.clear();
+            if ends {
+                return self.sent_all(place);
+            }
+            stream.sending = Sending::Body;
+        }
+        let stream = self.streams.at(place);
+        let queued = stream.outgoing.queued;
+        let credit = stream.credit.min(self.credit).max(0);
+        if queued <= SHORT_BODY
+            && queued as i64 <= credit
+            && (queued > 0 || stream.outgoing.finished)
+        {
+            self.write_body(place, writer);
+        } else {
+            self.schedule(place);
+        }
+    }
+
+    /// Writes one DATA frame of a stream, and its trailers if that was the last. There is something to
+    /// write, and credit for it.
+    fn write_body(&mut self, place: usize, writer: &mut Writer<'_>) {
+        let stream = self.streams.at(place);
+        let credit = stream.credit.min(self.credit).max(0) as usize;
+        let count = stream
+            .outgoing
+            .queued
+            .min(credit)
+            .min(self.peer.max_frame as usize)
+            .min(LONGEST_DATA);
+        let is_last = stream.outgoing.finished && count == stream.outgoing.queued;
+        let trailers = stream.outgoing.trailers;
+        let ends = is_last && matches!(trailers, Trailers::None);
+        if count > 0 || ends {
+            let head = Head {
+                length: count,
+                kind: DATA,
+                flags: if ends { END_STREAM } else { 0 },
+                stream: stream.number,
+            };
+            writer.out.extend_from_slice(&head.write());
+            stream.outgoing.take(count, writer);
+            stream.credit -= count as i64;
+            self.credit -= count as i64;
+            self.queued -= count;
+        }
+        if !is_last {
+            return self.schedule(place);
+        }
+        let number = stream.number;
+        let longest = self.peer.max_frame as usize;
+        let (encoder, out) = (&mut self.encoder, &mut writer.out);
+        match trailers {
+            Trailers::None => {}
+            Trailers::Fixed(fields) => {
+                write_section(encoder, number, true, longest, fields.iter().copied(), out);
+            }
+            Trailers::Own => {
+                let fields = stream.outgoing.tail.fields();
+                write_section(encoder, number, true, longest, fields, out);
+            }
+        }
+        self.sent_all(place);
+    }
+
+    fn sent_all(&mut self, place: usize) {
+        let stream = self.streams.at(place);
+        stream.sending = Sending::Done;
+        if stream.received_all {
+            self.close(place, ErrorCode::NO_ERROR);
+        }
+    }
+
+    /// Puts a stream into the queue that it belongs to, unless it stands in one already.
+    pub(super) fn schedule(&mut self, place: usize) {
+        let stream = self.streams.at(place);
+        if stream.sending != Sending::Body || stream.queue == Queue::Heads {
+            return;
+        }
+        let outgoing = &stream.outgoing;
+        if outgoing.queued > 0 {
+            if stream.queue == Queue::None && stream.credit > 0 {
+                stream.queue = Queue::Bodies;
+                self.bodies.push_back(place as u32);
+            }
+        } else if outgoing.finished {
+            stream.queue = Queue::Heads;
+            self.heads.push_back(place as u32);
+        }
+    }
+
+    /// The peer has changed how much may be sent on a stream.
+    pub(super) fn credit_changed(&mut self, place: usize) {
+        let stream = self.streams.at(place);
+        if stream.credit > 0 {
+            self.schedule(place);
+        } else if stream.queue == Queue::Bodies {
+            stream.queue = Queue::None;
+            self.bodies.retain(|other| *other as usize != place);
+        }
+    }
+
+    /// Whether more answers to the peer wait than are held for it.
+    pub(super) const fn is_flooded(&self) -> bool {
+        self.control.answers > self.limits.max_outbound_acks
+            || self.control.octets.len() > MOST_CONTROL
+    }
+}
+
+/// Writes a header section: HEADERS and, when it is longer than a frame, CONTINUATION.
+fn write_section<'f>(
+    encoder: &mut hpack::Encoder,
+    stream: u32,
+    ends: bool,
+    longest: usize,
+    fields: impl Iterator<Item = Field<'f>>,
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    out.extend_from_slice(&[0; HEAD]);
+    encoder.begin(out);
+    for field in fields {
+        let (name, value) = field.parts();
+        encoder.field(name, value, field.indexing(), out);
+    }
+    let length = out.len() - start - HEAD;
+    let mut head = Head {
+        length,
+        kind: HEADERS,
+        flags: END_HEADERS | if ends { END_STREAM } else { 0 },
+        stream,
+    };
+    if length <= longest {
+        out[start..start + HEAD].copy_from_slice(&head.write());
+        return;
+    }
+    let block = out.split_off(start + HEAD);
+    out.truncate(start);
+    let mut pieces = block.chunks(longest).peekable();
+    head.flags &= !END_HEADERS;
+    while let Some(piece) = pieces.next() {
+        head.length = piece.len();
+        if pieces.peek().is_none() {
+            head.flags |= END_HEADERS;
+        }
+        out.extend_from_slice(&head.write());
+        out.extend_from_slice(piece);
+        head.kind = CONTINUATION;
+        head.flags = 0;
+    }
+}
