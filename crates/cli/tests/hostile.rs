@@ -161,6 +161,7 @@ fn who_sends_an_octet_now_and_then_harms_nobody() {
         native_conversation().concat(),
         http2_conversation().concat(),
     ];
+    let began = Instant::now();
     let mut peers: Vec<_> = (0..PEERS)
         .map(|number| (program.connect(), &conversations[number % 2]))
         .collect();
@@ -169,7 +170,11 @@ fn who_sends_an_octet_now_and_then_harms_nobody() {
     for octet in 0.. {
         for (socket, conversation) in &mut peers {
             if let Some(octet) = conversation.get(octet..=octet) {
-                socket.write_all(octet).expect("nothing is wrong with it");
+                // A peer whose first octets take too long is closed, and one that is silent: where
+                // the machine stood still for as long.
+                let written = socket.write_all(octet);
+                let late = began.elapsed() > Duration::from_secs(9);
+                assert!(written.is_ok() || late, "nothing is wrong with it");
             }
         }
         if Instant::now() > until {
@@ -355,12 +360,19 @@ fn the_crowd() {
             blocking::Client::new(endpoint, ClientOptions::default())
         })
         .collect();
+    let began = Instant::now();
+    let mut called = vec![began; clients.len()];
     for _ in 0..2 {
         for (number, client) in clients.iter().enumerate() {
-            let request = Request::new(ALLOCATE).with_deadline(Instant::now() + PATIENCE);
-            client
-                .call(request)
-                .unwrap_or_else(|error| panic!("connection {number}: {error}"));
+            let request = || Request::new(ALLOCATE).with_deadline(Instant::now() + PATIENCE);
+            let mut answer = client.call(request());
+            // The server lets go of who has been silent for 10 s, as it may be on a slow machine: nobody
+            // reads for a client that makes no call.
+            if answer.is_err() && called[number].elapsed() > Duration::from_secs(9) {
+                answer = client.call(request());
+            }
+            answer.unwrap_or_else(|error| panic!("connection {number}: {error}"));
+            called[number] = Instant::now();
         }
     }
     println!("all are served");

@@ -188,8 +188,9 @@ fn a_changed_route_is_in_effect_soon() {
     spans.sort();
     let (median, last) = (spans[spans.len() / 2], spans[spans.len() - 1]);
     println!("file to client: median {median:?}, longest {last:?}");
-    assert!(median < Duration::from_millis(100), "{median:?}");
-    assert!(last < Duration::from_secs(2), "{last:?}");
+    // Not when the file is looked at for lack of notices, every two seconds.
+    assert!(median < Duration::from_millis(500), "{median:?}");
+    assert!(last < PATIENCE, "{last:?}");
 }
 
 #[test]

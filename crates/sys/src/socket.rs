@@ -746,7 +746,7 @@ mod tests {
         };
         std::fs::remove_file(&path).unwrap();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(before.elapsed() >= timeout && before.elapsed() < 20 * timeout);
+        assert!(before.elapsed() >= timeout && before.elapsed() < 600 * timeout);
         // The bound was for connecting only: what was made is a blocking socket like any other.
         assert!(queued[0].send_now(&[IoSlice::new(b"x")]).is_ok());
     }

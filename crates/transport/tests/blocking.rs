@@ -3,17 +3,19 @@
 
 use corewire_message::blocking::Caller as _;
 use corewire_message::{
-    Body, CallContext, CallKind, Code, ErrorKind, Event, Inbound, Operation, Outbound, Request,
-    Response, Service,
+    Body, CallContext, CallError, CallKind, Code, ErrorKind, Event, Inbound, Operation, Outbound,
+    Request, Response, Service,
 };
 use corewire_transport::native;
 use corewire_transport::{
     Address, ClientOptions, Endpoint, Protocol, Server, ServerOptions, blocking,
 };
+use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 const ECHO: Operation = Operation::from_static("test.v1.Test/Echo");
@@ -24,9 +26,38 @@ const NOTE: Operation = Operation::from_static("test.v1.Test/Note");
 
 const LARGE: usize = 15 << 20;
 
+/// How long something that should happen soon may take on a busy machine, in milliseconds.
+const PATIENCE: u64 = 20_000;
+/// What hangs ends long after that, unless it is let go.
+const HANGING: u64 = 3 * PATIENCE;
+/// A machine that stands still at the wrong moment spoils one attempt, a fault spoils all.
+const ATTEMPTS: usize = 5;
+
 #[derive(Default)]
 struct Test {
     events: AtomicUsize,
+    hanging: AtomicUsize,
+    let_go: AtomicBool,
+    waiting: Mutex<Vec<Waker>>,
+}
+
+impl Test {
+    /// Waits until a call hangs.
+    fn hangs(&self) {
+        let end = Instant::now() + Duration::from_millis(PATIENCE);
+        while self.hanging.load(Ordering::SeqCst) == 0 {
+            assert!(Instant::now() < end, "nothing hangs");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Its caller waits before long.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    /// Answers what hangs.
+    fn let_go(&self) {
+        self.let_go.store(true, Ordering::SeqCst);
+        self.waiting.lock().unwrap().drain(..).for_each(Waker::wake);
+    }
 }
 
 impl Service for Test {
@@ -40,7 +71,16 @@ impl Service for Test {
 
     async fn call(&self, _context: &CallContext, request: Request) -> Response {
         if request.operation == HANG {
-            std::future::pending().await
+            self.hanging.fetch_add(1, Ordering::SeqCst);
+            poll_fn(|cx| {
+                let mut waiting = self.waiting.lock().unwrap();
+                if self.let_go.load(Ordering::SeqCst) {
+                    return Poll::Ready(());
+                }
+                waiting.push(cx.waker().clone());
+                Poll::Pending
+            })
+            .await;
         }
         if request.operation == LATE {
             // Nothing else is served meanwhile either.
@@ -98,26 +138,27 @@ fn within(operation: Operation, millis: u64) -> Request {
 fn who_sends_an_event_hands_the_lead_over() {
     let (_server, endpoint, _) = server(Protocol::Native);
     let client = client(endpoint);
-    let over = AtomicBool::new(false);
-    let worst = std::thread::scope(|scope| {
+    let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
         let caller = scope.spawn(|| {
-            let mut worst = Duration::ZERO;
             while !over.load(Ordering::SeqCst) {
-                let before = Instant::now();
-                client.call(within(ECHO, 5000)).unwrap();
-                worst = worst.max(before.elapsed());
+                // Fails when nobody reads its answer.
+                client.call(within(ECHO, PATIENCE)).unwrap();
+                answered.fetch_add(1, Ordering::SeqCst);
             }
-            worst
         });
         for _ in 0..3 {
             let event = Event::new(NOTE, Body::from(vec![1; LARGE]));
             client.send(event).unwrap();
-            std::thread::sleep(Duration::from_millis(1500));
+            // Nobody but the caller is there to lead now.
+            let before = answered.load(Ordering::SeqCst);
+            while answered.load(Ordering::SeqCst) < before + 100 && !caller.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
         over.store(true, Ordering::SeqCst);
-        caller.join().unwrap()
+        caller.join().unwrap();
     });
-    assert!(worst < Duration::from_secs(1), "{worst:?}");
 }
 
 #[test]
@@ -125,83 +166,86 @@ fn who_leaves_a_stream_early_hands_the_lead_over() {
     let (_server, endpoint, _) = server(Protocol::Native);
     let client = client(endpoint);
     std::thread::scope(|scope| {
-        let mut stream = client.open(within(CHAT, 400)).unwrap();
+        let mut stream = loop {
+            match client.open(within(CHAT, 400)) {
+                Ok(stream) => break stream,
+                // The machine stood still meanwhile.
+                Err(error) => assert_eq!(error.code(), Code::DeadlineExceeded, "{error}"),
+            }
+        };
         // Leads while it waits for room, until its deadline, and leaves with an error.
         let early = scope.spawn(move || while stream.send(vec![1; 1 << 20]).is_ok() {});
         std::thread::sleep(Duration::from_millis(200));
-        let before = Instant::now();
-        // The answer comes when that one is gone.
-        client.call(within(LATE, 5000)).unwrap();
-        let took = before.elapsed();
-        assert!(early.is_finished());
-        assert!(took < Duration::from_millis(1500), "{took:?}");
+        // The answer comes when that one is gone: not at all when nobody reads it then.
+        client.call(within(LATE, PATIENCE)).unwrap();
+        early.join().unwrap();
     });
 }
 
 #[test]
 fn a_large_call_is_not_stalled_by_a_slow_one() {
     for protocol in Protocol::ALL {
-        let (_server, endpoint, _) = server(protocol);
+        let (_server, endpoint, test) = server(protocol);
         let client = client(endpoint);
         client.call(Request::new(ECHO)).unwrap();
         std::thread::scope(|scope| {
-            let slow = scope.spawn(|| client.call(within(HANG, 2500)));
-            std::thread::sleep(Duration::from_millis(200));
-            let before = Instant::now();
+            let slow = scope.spawn(|| client.call(within(HANG, HANGING)));
+            test.hangs();
             // HTTP/2's default limit on messages is lower.
             let octets = if protocol == Protocol::Native {
                 LARGE
             } else {
                 3 << 20
             };
-            let request = Request::new(ECHO).with_body(vec![1; octets]);
-            assert_eq!(client.call(request).unwrap().body.len(), octets);
-            let took = before.elapsed();
-            assert!(took < Duration::from_millis(1500), "{protocol}: {took:?}");
-            slow.join().unwrap().unwrap_err();
+            let request = within(ECHO, PATIENCE).with_body(vec![1; octets]);
+            let answer = client.call(request);
+            test.let_go();
+            assert_eq!(answer.unwrap().body.len(), octets, "{protocol}");
+            slow.join().unwrap().unwrap();
         });
     }
 }
 
 #[test]
 fn large_calls_of_many_threads_all_come_through_beside_a_slow_one() {
-    let (_server, endpoint, _) = server(Protocol::Native);
+    let (_server, endpoint, test) = server(Protocol::Native);
     let client = client(endpoint);
     std::thread::scope(|scope| {
-        scope.spawn(|| client.call(within(HANG, 5000)).unwrap_err());
-        std::thread::sleep(Duration::from_millis(100));
-        let before = Instant::now();
+        let slow = scope.spawn(|| client.call(within(HANG, HANGING)));
+        test.hangs();
         let calls = (0..4).map(|_| {
             scope.spawn(|| {
                 for octets in [LARGE, 100, LARGE / 3, 70_000] {
-                    let request = within(ECHO, 20_000).with_body(vec![1; octets]);
-                    assert_eq!(client.call(request).unwrap().body.len(), octets);
+                    let request = within(ECHO, PATIENCE).with_body(vec![1; octets]);
+                    assert_eq!(client.call(request)?.body.len(), octets);
                 }
+                Ok::<(), CallError>(())
             })
         });
         let calls: Vec<_> = calls.collect();
-        for call in calls {
-            call.join().unwrap();
+        let ends: Vec<_> = calls.into_iter().map(|call| call.join()).collect();
+        test.let_go();
+        for end in ends {
+            end.unwrap().unwrap();
         }
-        let took = before.elapsed();
-        assert!(took < Duration::from_secs(4), "{took:?}");
+        slow.join().unwrap().unwrap();
     });
 }
 
 #[test]
 fn an_event_beyond_the_credit_is_known_to_be_away_while_another_thread_leads() {
-    let (_server, endpoint, _) = server(Protocol::Native);
+    let (_server, endpoint, test) = server(Protocol::Native);
     let client = client(endpoint);
     std::thread::scope(|scope| {
-        let slow = scope.spawn(|| client.call(within(HANG, 2500)));
-        std::thread::sleep(Duration::from_millis(100));
+        let slow = scope.spawn(|| client.call(within(HANG, HANGING)));
+        test.hangs();
         let before = Instant::now();
-        client
-            .send(Event::new(NOTE, Body::from(vec![1; LARGE])))
-            .unwrap();
+        let sent = client.send(Event::new(NOTE, Body::from(vec![1; LARGE])));
         let took = before.elapsed();
-        assert!(took < Duration::from_millis(1500), "{took:?}");
-        slow.join().unwrap().unwrap_err();
+        test.let_go();
+        sent.unwrap();
+        assert!(took < Duration::from_millis(PATIENCE), "{took:?}");
+        slow.join().unwrap().unwrap();
     });
 }
 
@@ -226,7 +270,7 @@ fn a_flood_of_events_arrives_whole() {
                 });
             }
         });
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_millis(PATIENCE);
         while test.events.load(Ordering::SeqCst) < THREADS * EACH {
             assert!(Instant::now() < end, "{protocol}: {:?}", test.events);
             std::thread::sleep(Duration::from_millis(5));
@@ -239,15 +283,18 @@ fn a_stream_that_rested_ends_in_time() {
     let (listener, endpoint) = listener();
     let client = client(endpoint);
     let _silent = listener.accept().unwrap();
-    let deadline = Instant::now() + Duration::from_millis(1200);
-    let mut stream = client
-        .open(Request::new(CHAT).with_deadline(deadline))
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(1000));
-    let error = stream.receive().unwrap_err();
-    let late = deadline.elapsed();
-    assert!(late < Duration::from_millis(200), "{late:?}");
-    assert_eq!(error.code(), Code::DeadlineExceeded);
+    let in_time = || {
+        let deadline = Instant::now() + Duration::from_millis(1200);
+        let opened = client.open(Request::new(CHAT).with_deadline(deadline));
+        let error = opened.and_then(|mut stream| {
+            std::thread::sleep(Duration::from_millis(1000));
+            stream.receive()
+        });
+        let late = deadline.elapsed();
+        assert_eq!(error.unwrap_err().code(), Code::DeadlineExceeded);
+        late < Duration::from_millis(200)
+    };
+    assert!((0..ATTEMPTS).any(|_| in_time()));
 }
 
 /// What a client writes to a peer that answers with these octets.
@@ -258,9 +305,14 @@ fn told_to(protocol: Protocol, answer: &[u8]) -> Vec<u8> {
     let (mut peer, _) = listener.accept().unwrap();
     let mut told = Vec::new();
     std::thread::scope(|scope| {
-        let call = scope.spawn(|| client.call(within(ECHO, 5000)));
+        let call = scope.spawn(|| client.call(within(ECHO, HANGING)));
+        let patience = Duration::from_millis(PATIENCE);
+        peer.set_read_timeout(Some(patience)).unwrap();
+        // Answered before it is called here the call would be made on another connection.
+        let mut first = [0; 4096];
+        let count = peer.read(&mut first).unwrap();
+        told.extend_from_slice(&first[..count]);
         peer.write_all(answer).unwrap();
-        peer.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         peer.read_to_end(&mut told).unwrap();
         call.join().unwrap().unwrap_err();
     });
@@ -292,9 +344,16 @@ fn a_faulty_peer_is_told_why() {
 fn full() -> (TcpListener, Vec<TcpStream>, Endpoint) {
     let (listener, endpoint) = listener();
     let address = listener.local_addr().unwrap();
-    let mut queued = Vec::new();
-    while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
-        queued.push(stream);
+    let (mut queued, mut unanswered) = (Vec::new(), 0);
+    // One attempt may have lost its time to a machine that stood still.
+    while unanswered < 3 {
+        match TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+            Ok(stream) => {
+                queued.push(stream);
+                unanswered = 0;
+            }
+            Err(_) => unanswered += 1,
+        }
         assert!(queued.len() < 10_000, "the queue is never full");
     }
     (listener, queued, endpoint)
@@ -303,47 +362,55 @@ fn full() -> (TcpListener, Vec<TcpStream>, Endpoint) {
 #[test]
 fn a_deadline_covers_connecting_and_waiting_for_it() {
     let (listener, queued, endpoint) = full();
-    let client = blocking::Client::new(endpoint, ClientOptions::default());
-    std::thread::scope(|scope| {
-        let calls: Vec<_> = [200, 400, 100, 300]
-            .into_iter()
-            .map(|millis| {
-                let request = within(ECHO, millis);
-                let client = &client;
-                scope.spawn(move || {
-                    let deadline = request.deadline.unwrap();
-                    let error = client.call(request).unwrap_err();
-                    (deadline.elapsed(), error)
+    let in_time = || {
+        let mut options = ClientOptions::default();
+        options.connect_timeout = Duration::from_millis(HANGING);
+        let client = blocking::Client::new(endpoint.clone(), options);
+        std::thread::scope(|scope| {
+            let calls: Vec<_> = [200, 400, 100, 300]
+                .into_iter()
+                .map(|millis| {
+                    let request = within(ECHO, millis);
+                    let client = &client;
+                    scope.spawn(move || {
+                        let deadline = request.deadline.unwrap();
+                        let error = client.call(request).unwrap_err();
+                        (deadline.elapsed(), error)
+                    })
                 })
-            })
-            .collect();
-        for call in calls {
-            let (late, error) = call.join().unwrap();
-            assert!(late < Duration::from_millis(150), "{late:?}: {error}");
-            assert_eq!(error.kind(), ErrorKind::DeadlineExceeded, "{error}");
-            assert!(!error.may_have_executed());
-        }
-    });
+                .collect();
+            let late = calls.into_iter().map(|call| {
+                let (late, error) = call.join().unwrap();
+                assert_eq!(error.kind(), ErrorKind::DeadlineExceeded, "{error}");
+                assert!(!error.may_have_executed());
+                late
+            });
+            late.max() < Some(Duration::from_millis(150))
+        })
+    };
+    assert!((0..ATTEMPTS).any(|_| in_time()));
     drop((listener, queued));
 }
 
 #[test]
 fn threads_that_wait_for_a_connection_share_what_becomes_of_it() {
     let (listener, queued, endpoint) = full();
-    let mut options = ClientOptions::default();
-    options.connect_timeout = Duration::from_millis(400);
-    let client = blocking::Client::new(endpoint, options);
-    let before = Instant::now();
-    std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| client.call(within(ECHO, 5000)).unwrap_err()))
-            .collect();
-        for call in calls {
-            assert_eq!(call.join().unwrap().kind(), ErrorKind::NotSent);
-        }
-    });
-    let took = before.elapsed();
-    assert!(took < Duration::from_millis(800), "{took:?}");
+    let at_once = || {
+        let mut options = ClientOptions::default();
+        options.connect_timeout = Duration::from_millis(400);
+        let client = blocking::Client::new(endpoint.clone(), options);
+        let before = Instant::now();
+        std::thread::scope(|scope| {
+            let calls: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| client.call(within(ECHO, PATIENCE)).unwrap_err()))
+                .collect();
+            for call in calls {
+                assert_eq!(call.join().unwrap().kind(), ErrorKind::NotSent);
+            }
+        });
+        before.elapsed() < Duration::from_millis(800)
+    };
+    assert!((0..ATTEMPTS).any(|_| at_once()));
     drop((listener, queued));
 
     let (server, endpoint, _) = server(Protocol::Native);
@@ -373,7 +440,8 @@ fn no_timeout_at_all_is_allowed() {
 fn a_port_where_another_server_listens_is_refused_whatever_its_loops() {
     let mut options = ServerOptions::default();
     options.loops = 2;
-    let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
+    // An address that no other test has: its port stays free when the server has gone.
+    let anywhere = Address::Tcp(([127, 75, 0, 1], 0).into());
     let first = Server::start(&[anywhere], Arc::<Test>::default(), options.clone()).unwrap();
     for loops in [1, 2] {
         options.loops = loops;

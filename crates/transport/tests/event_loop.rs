@@ -14,6 +14,7 @@ use std::future::{Future, poll_fn};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -125,11 +126,11 @@ fn serve(test: &Arc<Test>, options: ServerOptions) -> (Server, Endpoint) {
     (server, endpoint)
 }
 
-/// Waits until `holds`, at most ten seconds; says whether it does.
+/// Waits until `holds`, at most thirty seconds; says whether it does.
 fn soon(mut holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !holds() {
-        if begun.elapsed() > Duration::from_secs(10) {
+        if begun.elapsed() > Duration::from_secs(30) {
             return false;
         }
         std::thread::sleep(MILLI);
@@ -145,7 +146,7 @@ fn answer_to(endpoint: &Endpoint, octets: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.write_all(octets).unwrap();
     socket
-        .set_read_timeout(Some(Duration::from_secs(10)))
+        .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
     let mut all = Vec::new();
     let mut some = [0; 4096];
@@ -164,7 +165,7 @@ fn a_native_peer_that_breaks_the_protocol_is_told_why() {
     let answer = answer_to(&endpoint, &octets);
     let text = String::from_utf8_lossy(&answer);
     assert!(text.contains("(octet "), "{text:?}");
-    assert_eq!(server.counters().faults(), 1);
+    assert!(soon(|| server.counters().faults() == 1));
 }
 
 #[test]
@@ -221,7 +222,7 @@ fn events_in_progress_are_bounded_and_all_are_finished() {
         test.ended.load(Ordering::SeqCst)
     );
     drop(client);
-    server.drain(Duration::from_secs(5)).unwrap();
+    server.drain(Duration::from_secs(30)).unwrap();
 }
 
 #[test]
@@ -264,7 +265,7 @@ fn an_event_in_progress_outlives_its_connection_and_a_drain_waits_for_it() {
     client.send(Event::new(NOTE, Body::new())).unwrap();
     assert!(soon(|| test.in_progress() == 1));
     drop(client);
-    let drained = std::thread::spawn(move || server.drain(Duration::from_secs(10)));
+    let drained = std::thread::spawn(move || server.drain(Duration::from_secs(30)));
     std::thread::sleep(300 * MILLI);
     assert!(!drained.is_finished(), "the event is given up");
     test.open_gate();
@@ -353,10 +354,12 @@ fn a_call_of_a_loop_that_has_ended_fails_inside_call_then() {
 struct Front {
     client: Client,
     handle: LoopHandle,
+    begun: SyncSender<()>,
 }
 
 impl Service for Front {
     async fn call(&self, _context: &CallContext, _request: Request) -> Response {
+        self.begun.send(()).unwrap();
         self.handle.sleep_until(Instant::now() + 300 * MILLI).await;
         let behind = self.client.call(Request::new(ECHO)).await;
         Response::ok(format!("{:?}", behind.map(drop)).into_bytes())
@@ -370,11 +373,13 @@ fn a_loop_that_drains_makes_the_calls_that_its_calls_in_flight_need() {
     let handle = event_loop.handle();
     let client = handle.connect(behind, ClientOptions::default());
     // Its connection is in use when the loop begins to drain.
-    let late = Instant::now() + Duration::from_secs(1);
+    let late = Instant::now() + Duration::from_secs(3);
     client.call_then(Request::new(HANG).with_deadline(late), drop);
+    let (begun, begins) = sync_channel(1);
     let front = Front {
         client: client.clone(),
         handle: handle.clone(),
+        begun,
     };
     let address = event_loop
         .listen(&anywhere(), Arc::new(front), Arc::default())
@@ -383,8 +388,9 @@ fn a_loop_that_drains_makes_the_calls_that_its_calls_in_flight_need() {
         let endpoint = Endpoint::new(Protocol::Native, address);
         let client = blocking::Client::connect(endpoint, ClientOptions::default()).unwrap();
         let drain = std::thread::spawn(move || {
-            std::thread::sleep(100 * MILLI);
-            handle.drain(Duration::from_secs(10));
+            // While the call is in flight, or nobody would answer it.
+            begins.recv().unwrap();
+            handle.drain(Duration::from_secs(30));
         });
         let answer = client.call(Request::new(ECHO));
         drain.join().unwrap();

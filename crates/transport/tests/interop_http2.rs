@@ -355,7 +355,7 @@ fn our_client_understands_a_strangers_answers() {
     );
     let address = Address::Tcp(([127, 0, 0, 1], port).into());
     let endpoint = Endpoint::new(Protocol::Rest, address);
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(30);
     let client = loop {
         match blocking::Client::connect(endpoint.clone(), ClientOptions::default()) {
             Ok(client) => break client,

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const ECHO: Operation = Operation::from_static("test.v1.Test/Echo");
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Echo;
 
@@ -193,24 +193,24 @@ fn an_address_that_does_not_answer_leaves_time_for_the_others() {
     let address = silent.local_addr().unwrap();
     rustix::net::listen(&silent, 1).unwrap();
     let mut waiting = Vec::new();
-    let full = loop {
+    // One attempt may have lost its time to a machine that stood still.
+    let mut unanswered = 0;
+    while unanswered < 3 && waiting.len() <= 16 {
         match std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
             Ok(socket) => waiting.push(socket),
-            Err(_) => break true,
+            Err(_) => unanswered += 1,
         }
-        if waiting.len() > 16 {
-            break false;
-        }
-    };
-    if !full {
+    }
+    if unanswered < 3 {
         eprintln!("skipped: this kernel takes connections beyond the queue");
         return;
     }
     let mut options = ClientOptions::default();
     options.connect_timeout = Duration::from_secs(2);
     for protocol in Protocol::ALL {
-        for called in both(&named(protocol, &[address, open]), &options) {
-            called.unwrap_or_else(|error| panic!("{protocol}: {error}"));
-        }
+        // A machine that stands still takes the time of both, once.
+        let reached = || both(&named(protocol, &[address, open]), &options);
+        let reached = (0..5).any(|_| reached().iter().all(Result::is_ok));
+        assert!(reached, "{protocol}");
     }
 }

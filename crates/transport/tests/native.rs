@@ -7,6 +7,7 @@ use corewire_message::{
     Body, CallContext, CallKind, Caller, Code, ErrorKind, Inbound, Operation, Outbound, Request,
     Response, Service, Status,
 };
+use corewire_testkit::conformance::own_address;
 use corewire_transport::native;
 use corewire_transport::{
     Address, ClientOptions, Endpoint, EventLoop, Protocol, Server, ServerOptions, blocking,
@@ -61,7 +62,8 @@ impl Service for Test {
 fn server(loops: usize) -> (Server, Endpoint) {
     let mut options = ServerOptions::default();
     options.loops = loops;
-    let anywhere = Address::Tcp(([127, 0, 0, 1], 0).into());
+    // Nobody else's: where it listened nobody does when it has gone.
+    let anywhere = Address::Tcp(own_address());
     let server = Server::start(&[anywhere], Arc::new(Test), options).unwrap();
     let endpoint = Endpoint::new(Protocol::Native, server.addresses()[0].clone());
     (server, endpoint)
@@ -199,9 +201,9 @@ fn draining_finishes_what_is_in_flight() {
     let client = blocking::Client::connect(endpoint, ClientOptions::default()).unwrap();
     client.call(Request::new(ECHO)).unwrap();
     let before = Instant::now();
-    server.drain(Duration::from_secs(10)).unwrap();
+    server.drain(Duration::from_secs(60)).unwrap();
     assert!(
-        before.elapsed() < Duration::from_secs(5),
+        before.elapsed() < Duration::from_secs(30),
         "nothing was in flight"
     );
     // Longer than the blocking client trusts a connection that it does not read.
@@ -260,7 +262,10 @@ fn a_peer_that_does_not_read_is_not_answered_without_end() {
     while answered < CALLS {
         octets.reserve(1 << 18);
         let mut part = vec![0; 1 << 18];
-        let count = socket.read(&mut part).unwrap();
+        let count = match socket.read(&mut part) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            count => count.unwrap(),
+        };
         octets.extend_from_slice(&part[..count]);
         core.handle_event(Instant::now(), Input::Octets(&mut octets))
             .unwrap();

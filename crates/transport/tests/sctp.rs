@@ -12,7 +12,7 @@ use corewire_transport::sctp::{
 const NGAP: u32 = 60;
 
 fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(8)
+    Instant::now() + Duration::from_secs(60)
 }
 
 /// Those that both ends of can be in one process.
@@ -273,8 +273,10 @@ fn a_killed_peer_is_noticed() {
 /// Real SCTP has one library a process, so each end is one.
 mod two_processes {
     use super::*;
+    use std::collections::BTreeSet;
     use std::io::{BufRead, BufReader};
     use std::process::{Child, ChildStdout};
+    use std::sync::Mutex;
 
     /// What a child says to its parent begins with this.
     const SAYS: &str = "N2 ";
@@ -351,7 +353,7 @@ mod two_processes {
         }
         drop(association);
         // The library says goodbye on threads of its own.
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(Duration::from_secs(2));
     }
 
     fn child(test: &str, variables: &[(&str, &str)]) -> (Child, BufReader<ChildStdout>) {
@@ -397,9 +399,19 @@ mod two_processes {
         assert!(listening.wait().unwrap().success());
     }
 
-    fn free_udp_port() -> u16 {
-        let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
-        socket.local_addr().unwrap().port()
+    /// Two that are free, which no other test of this process is given.
+    fn free_udp_ports() -> (u16, u16) {
+        static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+        let port = || {
+            loop {
+                let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+                let port = socket.local_addr().unwrap().port();
+                if GIVEN.lock().unwrap().insert(port) {
+                    return port;
+                }
+            }
+        };
+        (port(), port())
     }
 
     #[test]
@@ -409,13 +421,13 @@ mod two_processes {
 
     #[test]
     fn sctp_in_udp() {
-        let (one, other) = (free_udp_port(), free_udp_port());
+        let (one, other) = free_udp_ports();
         echo(&format!("{one}/{other}"), &format!("{other}/{one}"), false);
     }
 
     #[test]
     fn a_killed_peer_is_noticed_by_heartbeats() {
-        let (one, other) = (free_udp_port(), free_udp_port());
+        let (one, other) = free_udp_ports();
         echo(&format!("{one}/{other}"), &format!("{other}/{one}"), true);
     }
 }

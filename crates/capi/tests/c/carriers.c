@@ -158,7 +158,7 @@ static void mutual_tls(void) {
         CHECK(atomic_load(&service.known));
         refused(endpoint, &unknown, "requires a certificate");
     }
-    for (int i = 0; i < 1000 && atomic_load(&service.faults) < 3; ++i) usleep(5000);
+    for (int i = 0; i < 6000 && atomic_load(&service.faults) < 3; ++i) usleep(5000);
     CHECK(atomic_load(&service.faults) >= 3);
     pthread_mutex_lock(&service.mutex);
     CHECK(contains(service.why, "certificate"));

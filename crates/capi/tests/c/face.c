@@ -351,7 +351,7 @@ static void events_arrive(corewire_channel *channel, struct service *service) {
     for (int i = 0; i < 3; ++i) {
         CHECK(corewire_send_event(channel, notice, &body, 1, NULL, NULL) == COREWIRE_OK);
     }
-    for (int i = 0; i < 1000 && atomic_load(&service->events) < 3; ++i) usleep(5000);
+    for (int i = 0; i < 6000 && atomic_load(&service->events) < 3; ++i) usleep(5000);
     CHECK(atomic_load(&service->events) == 3);
     corewire_operation_free(notice);
 }
@@ -389,7 +389,7 @@ static void streams_go_both_ways(corewire_channel *channel, struct service *serv
     CHECK(corewire_stream_cancel(stream, COREWIRE_CANCELLED, NULL) == COREWIRE_OK);
     CHECK(corewire_stream_send(stream, &body, 1, NULL) == COREWIRE_CANCELLED);
     corewire_stream_free(stream);
-    for (int i = 0; i < 1000 && atomic_load(&service->streams_ended) < 2; ++i) usleep(5000);
+    for (int i = 0; i < 6000 && atomic_load(&service->streams_ended) < 2; ++i) usleep(5000);
     CHECK(atomic_load(&service->streams_ended) == 2);
     corewire_operation_free(name);
 

@@ -33,10 +33,15 @@ impl Observer for Told {
     fn departed(&mut self, _: i32) {}
 }
 
+/// How long something that should happen soon may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 struct Bench {
     driver: Driver,
     at: std::net::SocketAddr,
     told: Told,
+    /// Peers that have connected.
+    peers: usize,
 }
 
 impl Bench {
@@ -56,6 +61,7 @@ impl Bench {
             driver: Driver::new(listener, None, around, limits, false).unwrap(),
             at,
             told: Told::default(),
+            peers: 0,
         }
     }
 
@@ -63,12 +69,25 @@ impl Bench {
     fn peer(&mut self, octets: &[u8]) -> TcpStream {
         let mut peer = TcpStream::connect(self.at).unwrap();
         peer.set_nonblocking(true).unwrap();
+        self.peers += 1;
+        let give_up = Instant::now() + PATIENCE;
+        while self.driver.connections.iter().flatten().count() + (self.told.ended as usize)
+            < self.peers
+        {
+            assert!(Instant::now() < give_up, "it is not accepted");
+            self.drive();
+        }
         let mut at = 0;
         while at < octets.len() {
             match peer.write(&octets[at..]) {
                 Ok(count) => at += count,
                 Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
             }
+            self.drive();
+        }
+        // What is acknowledged is there to be read.
+        while unsent(peer.as_fd()) > 0 {
+            assert!(Instant::now() < give_up, "it does not arrive");
             self.drive();
         }
         self.drive();
@@ -175,9 +194,11 @@ fn a_peer_that_sends_gets_all_that_was_sent_to_it_before_the_end() {
     // What is not read when a socket is closed makes the kernel forget what it has for the peer.
     peer.write_all(&frame()).unwrap();
     peer.set_nonblocking(false).unwrap();
-    peer.set_read_timeout(Some(Duration::from_secs(10)))
-        .unwrap();
+    peer.set_read_timeout(Some(PATIENCE)).unwrap();
+    let (leave, leaves) = std::sync::mpsc::sync_channel(1);
     let reader = std::thread::spawn(move || {
+        // Before the leave it might have read everything, and nothing be left to wait for.
+        leaves.recv().unwrap();
         let mut read = 0;
         let mut octets = vec![0; 65_536];
         while let Ok(count @ 1..) = peer.read(&mut octets) {
@@ -187,11 +208,12 @@ fn a_peer_that_sends_gets_all_that_was_sent_to_it_before_the_end() {
         }
         read
     });
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     let mut unread = 0;
-    bench
-        .driver
-        .take_leave(deadline, &mut bench.told, || unread += 1);
+    bench.driver.take_leave(deadline, &mut bench.told, || {
+        unread += 1;
+        let _begun_already = leave.try_send(());
+    });
     bench.driver.close();
     drop((bench, socket));
     assert_eq!(reader.join().unwrap(), sent);

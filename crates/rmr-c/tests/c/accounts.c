@@ -195,7 +195,7 @@ static void peers_that_go(const char *port) {
 static void strangers(struct sink *sink, const char *name) {
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)atoi(strrchr(name, ':') + 1)),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+                             .sin_addr.s_addr = inet_addr(own_address())};
     const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(connect(descriptor, (struct sockaddr *)&at, sizeof at) == 0);
     static unsigned char octets[100 * 1024];

@@ -47,7 +47,7 @@ static inline void *open_context(const char *port) {
     return context;
 }
 
-/* Its name, "127.0.0.1:port". */
+/* Its name, "address:port". */
 static inline void name_of(void *context, char name[RMR_MAX_SRC]) {
     rmr_mbuf_t *message = rmr_alloc_msg(context, 0);
     CHECK(message != NULL);
@@ -63,9 +63,20 @@ static inline rmr_mbuf_t *filled(rmr_mbuf_t *message, int type, const char *text
     return message;
 }
 
+/* An address of the loopback that no other of these programs has while it runs: a port that was
+ * free a moment ago is free. */
+static inline const char *own_address(void) {
+    static char own[32];
+    if (own[0] == 0) {
+        unsigned me = (unsigned)getpid();
+        snprintf(own, sizeof(own), "127.82.%u.%u", me >> 8 & 255, me & 255);
+    }
+    return own;
+}
+
 static inline void common_environment(void) {
-    setenv("RMR_BIND_IF", "127.0.0.1", 1);
-    setenv("RMR_SRC_ID", "127.0.0.1", 1);
+    setenv("RMR_BIND_IF", own_address(), 1);
+    setenv("RMR_SRC_ID", own_address(), 1);
     setenv("RMR_RTG_SVC", "-1", 1);
     setenv("RMR_LOG_VLEVEL", "1", 1);
 }

@@ -22,7 +22,7 @@ static char own_port[16], their_port[16];
 
 static void free_port(char port[16]) {
     struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = inet_addr(own_address());
     socklen_t length = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0);
@@ -210,11 +210,12 @@ int main(int count, char **arguments) {
     setenv("RMR_LOG_VLEVEL", "0", 1);
     setenv("COREWIRE_RMR_TRANSPORT", "shm", 1);
     free_port(own_port);
-    free_port(their_port);
+    do {
+        free_port(their_port);
+    } while (strcmp(own_port, their_port) == 0);
     char table[512];
-    snprintf(table, sizeof(table),
-             "newrt|start\nmse|%d|-1|127.0.0.1:%s\nmse|%d|-1|127.0.0.1:%s\nnewrt|end|2\n",
-             MEMORY_TYPE, their_port, MEMORY_TYPE + 1, own_port);
+    snprintf(table, sizeof(table), "newrt|start\nmse|%d|-1|%s:%s\nmse|%d|-1|%s:%s\nnewrt|end|2\n",
+             MEMORY_TYPE, own_address(), their_port, MEMORY_TYPE + 1, own_address(), own_port);
     set_routes(arguments[1], table);
     struct child first = started(receiving, 0), second = started(receiving, 0);
     struct child senders[SENDERS];

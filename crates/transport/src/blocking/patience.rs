@@ -213,7 +213,6 @@ mod tests {
     fn who_is_crowded_out_has_waited_in_vain() {
         let now = clock();
         let mut awake = Awake::begin(now, Duration::MAX);
-        assert!(awake.give_way());
         awake.looked = now.checked_sub(2 * A_TURN).unwrap();
         assert!(awake.give_way());
         assert_eq!(awake.end(true), AwakeEnd::CrowdedOut);

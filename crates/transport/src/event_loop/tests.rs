@@ -51,7 +51,7 @@ fn a_connection_has_one_timer_however_many_calls_it_carries() {
     assert!(event_loop.timers.len() <= 2, "{}", event_loop.timers.len());
     assert!(turns < 200, "{turns} turns in half a second of silence");
     drop(client);
-    let end = clock() + Duration::from_secs(5);
+    let end = clock() + Duration::from_secs(30);
     while event_loop.connections.len() > 0 && clock() < end {
         event_loop.run_once(Some(MILLI)).unwrap();
     }
@@ -191,7 +191,7 @@ fn an_event_is_sent_though_its_client_is_gone_before_it_is_connected() {
     assert!(matches!(sent.as_mut().poll(&mut cx), Poll::Ready(Ok(()))));
     drop(sent);
     drop(client);
-    let end = clock() + Duration::from_secs(5);
+    let end = clock() + Duration::from_secs(30);
     while !service.0.load(Ordering::SeqCst) {
         assert!(clock() < end, "the event is lost");
         event_loop.run_once(Some(MILLI)).unwrap();
@@ -252,7 +252,7 @@ fn a_spawned_task_runs_with_nobody_waiting_and_may_sleep_and_call() {
         let _told = told.send(client.call(request).await.is_err());
     });
     event_loop.handle().spawn(async { panic!("alone") });
-    let end = clock() + Duration::from_secs(5);
+    let end = clock() + Duration::from_secs(30);
     let failed = loop {
         assert!(clock() < end, "the task has not ended");
         event_loop.run_once(Some(10 * MILLI)).unwrap();
