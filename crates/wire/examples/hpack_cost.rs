@@ -2,9 +2,9 @@
 //!
 //! `cargo build --release -p corewire-wire --example hpack_cost`, then for each block
 //! `valgrind --tool=callgrind --toggle-collect='*::encode_all' target/release/examples/hpack_cost BLOCK 10000`
-//! (or `::encode`, `encode_fields`, `decode_all`): the instructions collected, over the rounds.
+//! (or `encode_fields`, `decode_all`): the instructions collected, over the rounds.
 
-use corewire_wire::hpack::{Decoder, Encoder, Indexing, Section};
+use corewire_wire::hpack::{Decoder, Encoder, Indexing};
 use std::hint::black_box;
 
 type Field = (&'static str, &'static str, Indexing);
@@ -103,25 +103,16 @@ fn encode_fields(encoder: &mut Encoder, fields: &[Field], rounds: usize, out: &m
     }
 }
 
-/// As sessions do: a section is put together first.
+/// As a block.
 #[inline(never)]
 fn encode_all(encoder: &mut Encoder, fields: &[Field], rounds: usize, out: &mut Vec<u8>) {
-    let mut section = Section::default();
     for _ in 0..rounds {
         out.clear();
-        section.clear();
-        for (name, value, indexing) in black_box(fields) {
-            assert!(section.put(name.as_bytes(), value.as_bytes(), *indexing));
-        }
-        encode(encoder, &section, out);
+        let fields = black_box(fields).iter();
+        let parts = fields.map(|(name, value, how)| (name.as_bytes(), value.as_bytes(), *how));
+        encoder.block(parts, out);
         black_box(&out);
     }
-}
-
-/// By itself.
-#[inline(never)]
-fn encode(encoder: &mut Encoder, section: &Section, out: &mut Vec<u8>) {
-    encoder.section(section, out);
 }
 
 #[inline(never)]

@@ -114,8 +114,8 @@ impl Decoder {
             let length = run.len() - rest.len();
             let fields = &section.out[start..section.end];
             let cost = left - section.left;
-            self.runs
-                .remember(place, &run[..length], fields, cost, version);
+            let write = |from: &mut Vec<u8>| from.extend_from_slice(&run[..length]);
+            self.runs.remember(place, write, fields, cost, version);
         }
         while !rest.is_empty() {
             rest = self.read_field(rest, &mut section)?;

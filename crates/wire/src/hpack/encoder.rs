@@ -4,7 +4,7 @@ use super::digest::{digest, join};
 use super::dynamic_table::{DynamicTable, OVERHEAD};
 use super::flat::{self, is};
 use super::runs::Runs;
-use super::{Section, huffman, integer, static_table};
+use super::{huffman, integer, static_table};
 
 /// The largest table that is used, whatever the peer allows.
 const MAX_TABLE_SIZE: usize = 4096;
@@ -100,26 +100,37 @@ impl Encoder {
     }
 
     /// Appends a whole block. Names must be in lower case.
-    pub fn section(&mut self, section: &Section, out: &mut Vec<u8>) {
+    ///
+    /// The fields in front that are to be remembered are most often those of a block before, and then
+    /// taken as a whole: fields that vary or are secret are best put behind them.
+    pub fn block<'f>(
+        &mut self,
+        fields: impl Iterator<Item = (&'f [u8], &'f [u8], Indexing)> + Clone,
+        out: &mut Vec<u8>,
+    ) {
         self.begin(out);
-        let lead = section.lead();
-        let (place, version) = (section.first_sight(), self.table.version());
-        let run = self.runs.find(place, lead, version);
-        if let Some((run, length, _)) = run
-            && length == lead.len()
+        let (place, version) = (block_at_first_sight(fields.clone()), self.table.version());
+        let run = self.runs.get(place, version);
+        let mut rest = fields.clone();
+        if let Some((lead, indices)) = run
+            && begins_with(&mut rest, lead)
         {
-            out.extend_from_slice(run);
+            out.extend_from_slice(indices);
         } else {
             let start = out.len();
-            for (name, value, indexing) in Section::fields(lead) {
+            rest = fields.clone();
+            let lead = fields.take_while(|field| field.2 == Indexing::Yes);
+            for (name, value, indexing) in lead.clone() {
                 self.field(name, value, indexing, out);
+                rest.next();
             }
             // Else something was new, and will be an index the next time.
             if self.table.version() == version {
-                self.runs.remember(place, lead, &out[start..], 0, version);
+                let write = |from: &mut Vec<u8>| write_flat(lead, from);
+                self.runs.remember(place, write, &out[start..], 0, version);
             }
         }
-        for (name, value, indexing) in Section::fields(section.behind_lead()) {
+        for (name, value, indexing) in rest {
             self.field(name, value, indexing, out);
         }
     }
@@ -303,6 +314,51 @@ fn first_sight(name: &[u8], value: &[u8]) -> usize {
     let lengths = (name.len() as u32) << 24 ^ (value.len() as u32) << 16;
     let sum = (lengths ^ last(name) << 8 ^ last(value)).wrapping_mul(0x9e37_79b1);
     (sum >> 16) as usize % SETS
+}
+
+/// The same for a block: its path is among the first fields.
+#[inline]
+fn block_at_first_sight<'f>(fields: impl Iterator<Item = (&'f [u8], &'f [u8], Indexing)>) -> usize {
+    let sights = fields.take(4).map(|(_, value, _)| {
+        let last = value.get(value.len().wrapping_sub(1));
+        value.len() + usize::from(last.copied().unwrap_or_default())
+    });
+    sights.sum()
+}
+
+/// Whether the fields begin with these, flat, which are then taken of them.
+#[inline]
+fn begins_with<'f>(
+    fields: &mut impl Iterator<Item = (&'f [u8], &'f [u8], Indexing)>,
+    flat: &[u8],
+) -> bool {
+    let mut rest = flat;
+    while !rest.is_empty() {
+        let Some((name, value, Indexing::Yes)) = fields.next() else {
+            return false;
+        };
+        let length = flat::PREFIX + name.len() + value.len();
+        if length > rest.len() || !flat::fits(name.len(), value.len()) || !is(rest, name, value) {
+            return false;
+        }
+        rest = &rest[length..];
+    }
+    true
+}
+
+/// Writes the fields, flat; nothing when one of them does not fit.
+fn write_flat<'f>(
+    fields: impl Iterator<Item = (&'f [u8], &'f [u8], Indexing)>,
+    flat: &mut Vec<u8>,
+) {
+    for (name, value, _) in fields {
+        if !flat::fits(name.len(), value.len()) {
+            return flat.clear();
+        }
+        flat.extend_from_slice(&flat::prefix(name.len(), value.len()));
+        flat.extend_from_slice(name);
+        flat.extend_from_slice(value);
+    }
 }
 
 /// Appends a string in whichever form is shorter.

@@ -13,10 +13,8 @@ mod flat;
 mod huffman;
 mod integer;
 mod runs;
-mod section;
 mod static_table;
 
 pub use decoder::{Decoded, Decoder};
 pub use encoder::{Encoder, Indexing};
 pub use error::DecodeError;
-pub use section::Section;

@@ -19,6 +19,7 @@ pub(super) struct Runs {
 
 #[derive(Clone, Debug, Default)]
 struct Run {
+    /// Nothing is no run.
     from: Vec<u8>,
     to: Vec<u8>,
     /// What it counts against a limit.
@@ -32,8 +33,16 @@ impl Runs {
         Self { runs: Vec::new() }
     }
 
+    /// What was remembered at this place, any number that sections share which begin alike, and few others:
+    /// what a section began with, and what that came to.
+    #[inline]
+    pub(super) fn get(&self, place: usize, version: u64) -> Option<(&[u8], &[u8])> {
+        let run = self.runs.get(place % RUNS)?;
+        (run.version == version && !run.from.is_empty()).then_some((&run.from, &run.to))
+    }
+
     /// What a section that begins like this one came to, how much of it that is the beginning of, and what it
-    /// costs. `place` is any number that sections share which begin alike, and few others.
+    /// costs.
     #[inline]
     pub(super) fn find(
         &self,
@@ -47,17 +56,17 @@ impl Runs {
         is_same.then_some((&run.to, begins.len(), run.cost))
     }
 
-    /// Remembers a run.
+    /// Remembers a run; `write` writes what it comes from.
     #[inline(never)]
     pub(super) fn remember(
         &mut self,
         place: usize,
-        from: &[u8],
+        write: impl FnOnce(&mut Vec<u8>),
         to: &[u8],
         cost: usize,
         version: u64,
     ) {
-        if from.is_empty() || from.len() > LONGEST || to.len() > LONGEST {
+        if to.is_empty() || to.len() > LONGEST {
             return;
         }
         if self.runs.is_empty() {
@@ -65,7 +74,10 @@ impl Runs {
         }
         let run = &mut self.runs[place % RUNS];
         run.from.clear();
-        run.from.extend_from_slice(from);
+        write(&mut run.from);
+        if run.from.len() > LONGEST {
+            run.from = Vec::new();
+        }
         run.to.clear();
         run.to.extend_from_slice(to);
         run.cost = cost;
