@@ -109,7 +109,7 @@ impl Section {
     }
 
     /// Its fields, in order.
-    pub(super) fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+    pub(super) fn fields(&self) -> impl Iterator<Item = Field<'_>> + Clone {
         let mut rest = &self.0[..];
         std::iter::from_fn(move || {
             let (prefix, after) = rest.split_first_chunk::<PREFIX>()?;

@@ -251,16 +251,16 @@ fn write_section<'f>(
     stream: u32,
     ends: bool,
     longest: usize,
-    fields: impl Iterator<Item = Field<'f>>,
+    fields: impl Iterator<Item = Field<'f>> + Clone,
     out: &mut Vec<u8>,
 ) {
     let start = out.len();
     out.extend_from_slice(&[0; HEAD]);
-    encoder.begin(out);
-    for field in fields {
+    let parts = fields.map(|field| {
         let (name, value) = field.parts();
-        encoder.field(name, value, field.indexing(), out);
-    }
+        (name, value, field.indexing())
+    });
+    encoder.block(parts, out);
     let length = out.len() - start - HEAD;
     let mut head = Head {
         length,
