@@ -183,8 +183,11 @@ pub(super) async fn run<C: Caller>(
     if let Some(schedule) = &schedule {
         let end = partial_at.unwrap_or(window_end);
         while schedule.due(number) < end {
+            // What was due while it warmed up is not measured, whether it was sent or not.
+            if schedule.due(number) >= window_start {
+                measured.unsent += 1;
+            }
             number += 1;
-            measured.unsent += 1;
         }
     }
     let end = partial_at.unwrap_or(last_answer);
