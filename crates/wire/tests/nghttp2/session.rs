@@ -93,16 +93,31 @@ impl Session {
         assert_eq!(done, 0);
     }
 
+    /// Takes octets that came.
+    ///
+    /// An ACK of SETTINGS with a smaller window finds the library with a WINDOW_UPDATE that is not sent at
+    /// times; it then gives up the connection for what was received before. So it is made to send before it
+    /// takes a whole frame more: the shortest has nine octets.
     pub(crate) fn receive(&mut self, octets: &[u8]) {
-        // SAFETY: the session is live and the octets valid; no reference to the state lives.
-        let taken =
-            unsafe { ffi::nghttp2_session_mem_recv2(self.raw, octets.as_ptr(), octets.len()) };
-        assert_eq!(taken, octets.len().cast_signed(), "nghttp2 gives up");
+        for octets in octets.chunks(9) {
+            self.pull();
+            // SAFETY: the session is live and the octets valid; no reference to the state lives.
+            let taken =
+                unsafe { ffi::nghttp2_session_mem_recv2(self.raw, octets.as_ptr(), octets.len()) };
+            assert_eq!(taken, octets.len().cast_signed(), "nghttp2 gives up");
+        }
     }
 
     /// What is to be sent, no more than so many octets.
     pub(crate) fn send(&mut self, most: usize) -> Vec<u8> {
-        while self.waiting.len() < most {
+        self.pull();
+        let count = most.min(self.waiting.len());
+        self.waiting.drain(..count).collect()
+    }
+
+    /// Takes from the library all that it has to send.
+    fn pull(&mut self) {
+        loop {
             let mut start = ptr::null();
             // SAFETY: the session is live; no reference to the state lives.
             let length = unsafe { ffi::nghttp2_session_mem_send2(self.raw, &raw mut start) };
@@ -114,8 +129,6 @@ impl Session {
             self.waiting
                 .extend(unsafe { std::slice::from_raw_parts(start, length) });
         }
-        let count = most.min(self.waiting.len());
-        self.waiting.drain(..count).collect()
     }
 
     pub(crate) fn told(&mut self) -> Vec<Told> {
