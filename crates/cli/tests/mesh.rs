@@ -37,6 +37,9 @@ fn records(dir: &Path) -> Vec<Value> {
         .collect()
 }
 
+/// Runs of the next test whose paths need C++.
+const HOLES: usize = 4;
+
 #[test]
 fn direct_paths_and_chains_are_measured_and_holes_name_their_reason() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -67,12 +70,12 @@ fn direct_paths_and_chains_are_measured_and_holes_name_their_reason() {
         let what = record["error"]["what"].as_str().unwrap_or_default();
         what.contains("no request was answered")
     };
+    let all_measured = |records: &[Value]| {
+        let complete = records.iter().filter(|it| it["status"] == "complete");
+        complete.count() == 8 - HOLES
+    };
     for _ in 0..5 {
-        let missing = 8 - records(dir.path())
-            .iter()
-            .filter(|it| !stood_still(it))
-            .count();
-        if missing == 0 {
+        if !records(dir.path()).iter().any(stood_still) || all_measured(&records(dir.path())) {
             break;
         }
         let resumed = Command::new(env!("CARGO_BIN_EXE_corewire"))
@@ -85,7 +88,12 @@ fn direct_paths_and_chains_are_measured_and_holes_name_their_reason() {
         said.push_str(&stderr(&resumed.expect("the program starts")));
     }
     let mut records = records(dir.path());
-    records.retain(|record| !stood_still(record));
+    // A resumed session writes its holes down again.
+    let mut holes = 0;
+    records.retain(|record| {
+        holes += usize::from(record["status"] != "complete" && !stood_still(record));
+        record["status"] == "complete" || (!stood_still(record) && holes <= HOLES)
+    });
     assert_eq!(records.len(), 8, "{said}");
     for record in &records {
         let subject = record["subject"].as_str().expect("a path");
