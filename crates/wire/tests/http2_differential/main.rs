@@ -11,6 +11,7 @@ use nghttp2::Settings;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::RngSeed;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use told::{Field, Message, Told};
@@ -379,8 +380,23 @@ fn test_now() -> Instant {
     Instant::now()
 }
 
+/// The same conversations each time, unless PROPTEST_RNG_SEED says otherwise: nghttp2 has faults of its own,
+/// and a random one must not be ours. A quarter of PROPTEST_CASES: they are long.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        cases: default.cases / 4,
+        rng_seed: match default.rng_seed {
+            RngSeed::Random => RngSeed::Fixed(9113),
+            fixed => fixed,
+        },
+        failure_persistence: None,
+        ..default
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(config())]
 
     #[test]
     fn our_client_and_their_server(
