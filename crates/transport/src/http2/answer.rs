@@ -12,29 +12,23 @@ use corewire_wire::mapping::{decimal, method, status};
 
 const GRPC_OK: &[Field<'static>] = &[Field::fixed("grpc-status", "0")];
 const NO_CONTENT: u16 = 204;
+const NO_CONTENT_FIELDS: &[Field<'static>] = &[Field::fixed(":status", "204")];
 const NOT_MODIFIED: u16 = 304;
 const REST_OK: &[Field<'static>] = &[Field::fixed(head::STATUS, "0")];
 
 impl Connection {
     pub(super) fn answer_event(&mut self, stream: u32) {
-        let Some(call) = self.calls.get(&stream) else {
+        let Some(call) = self.calls.get(stream) else {
             return;
         };
         let flavour = call.flavour;
         self.mark_answered(stream);
         let answered = match flavour {
-            Flavour::Rest => self
-                .session
-                .answer(stream, &[Field::fixed(":status", "204")], false),
-            Flavour::Grpc => self.session.answer(
-                stream,
-                &[
-                    Field::fixed(":status", "200"),
-                    Field::fixed("content-type", head::GRPC_MEDIA_TYPE),
-                    Field::fixed("grpc-status", "0"),
-                ],
-                false,
-            ),
+            Flavour::Rest => self.session.answer(stream, None, NO_CONTENT_FIELDS, false),
+            Flavour::Grpc => {
+                self.session
+                    .answer(stream, Some(&mut self.leads.grpc), GRPC_OK, false)
+            }
         };
         // It fails only when the stream is gone: nobody waits.
         let _gone = answered;
@@ -42,7 +36,7 @@ impl Connection {
 
     /// Answers a request that no application sees.
     pub(super) fn refuse(&mut self, stream: u32, refusal: &Refusal) {
-        let Some(call) = self.calls.get(&stream) else {
+        let Some(call) = self.calls.get(stream) else {
             return;
         };
         let response = Response::failed(refusal.status.clone());
@@ -55,7 +49,7 @@ impl Connection {
 
     /// Answers a unary call, or ends a stream.
     pub(super) fn answer(&mut self, stream: u32, response: Response) {
-        let Some(call) = self.calls.get(&stream) else {
+        let Some(call) = self.calls.get(stream) else {
             return;
         };
         if call.answered {
@@ -103,23 +97,26 @@ impl Connection {
 
     /// The header section before a stream's first message.
     pub(super) fn send_stream_head(&mut self, stream: u32, headers: &Headers) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         call.head_sent = true;
-        let media_type = match call.flavour {
-            Flavour::Grpc => head::GRPC_MEDIA_TYPE,
-            Flavour::Rest => head::STREAM_MEDIA_TYPE,
-        };
         let flavour = call.flavour;
         self.scratch.binary.encode(headers);
         let mut list = FieldList::new();
-        list.push(Field::fixed(":status", "200"));
-        list.push(Field::fixed("content-type", media_type));
+        let lead = match flavour {
+            Flavour::Grpc => &mut self.leads.grpc,
+            Flavour::Rest => {
+                list.push(Field::fixed("content-type", head::STREAM_MEDIA_TYPE));
+                &mut self.leads.ok
+            }
+        };
         let (binary, varying) = (&self.scratch.binary, &mut self.varying);
         head::push_headers(&mut list, headers, binary, varying, flavour, true);
         // It fails only when the stream is gone: its close is told.
-        let _gone = self.session.answer(stream, list.as_slice(), true);
+        let _gone = self
+            .session
+            .answer(stream, Some(lead), list.as_slice(), true);
     }
 
     /// A body as the last message, then trailers.
@@ -165,9 +162,8 @@ impl Connection {
         }
         let (binary, varying) = (&self.scratch.binary, &mut self.varying);
         head::push_headers(&mut list, headers, binary, varying, flavour, false);
-        let fields = list.as_slice().iter().copied();
         // Lengths were checked when the headers were: see `carriable`.
-        let _checked = self.session.finish_with_trailers(stream, fields);
+        let _checked = self.session.finish_with_trailers(stream, list.as_slice());
     }
 
     fn answer_grpc_failed(&mut self, stream: u32, response: &Response) {
@@ -177,8 +173,6 @@ impl Connection {
         corewire_wire::grpc::write_message(status.message(), &mut self.scratch.message);
         self.scratch.binary.encode(&response.headers);
         let mut list = FieldList::new();
-        list.push(Field::fixed(":status", "200"));
-        list.push(Field::fixed("content-type", head::GRPC_MEDIA_TYPE));
         list.push(Field::named(
             "grpc-status",
             status::code_text(status.code()).as_bytes(),
@@ -194,7 +188,9 @@ impl Connection {
             Flavour::Grpc,
             false,
         );
-        let _gone = self.session.answer(stream, list.as_slice(), false);
+        let _gone = self
+            .session
+            .answer(stream, Some(&mut self.leads.grpc), list.as_slice(), false);
     }
 
     fn answer_grpc_whole(&mut self, stream: u32, response: Response) {
@@ -203,8 +199,6 @@ impl Connection {
         let leading = leading.as_ref().unwrap_or(&response.headers);
         self.scratch.binary.encode(leading);
         let mut list = FieldList::new();
-        list.push(Field::fixed(":status", "200"));
-        list.push(Field::fixed("content-type", head::GRPC_MEDIA_TYPE));
         head::push_headers(
             &mut list,
             leading,
@@ -213,7 +207,10 @@ impl Connection {
             Flavour::Grpc,
             false,
         );
-        if self.session.answer(stream, list.as_slice(), true).is_err() {
+        let answered =
+            self.session
+                .answer(stream, Some(&mut self.leads.grpc), list.as_slice(), true);
+        if answered.is_err() {
             return;
         }
         self.push_message(stream, response.body);
@@ -221,7 +218,7 @@ impl Connection {
     }
 
     fn answer_rest_whole(&mut self, stream: u32, response: Response, http_status: u16) {
-        let is_head = self.calls.get(&stream).is_some_and(|call| call.is_head);
+        let is_head = self.calls.get(stream).is_some_and(|call| call.is_head);
         self.mark_answered(stream);
         let Response {
             status,
@@ -240,7 +237,12 @@ impl Connection {
         let http_status_text = decimal::write(u64::from(http_status));
         let length = decimal::write(body.len() as u64);
         let mut list = FieldList::new();
-        list.push(Field::named(":status", http_status_text.as_bytes()));
+        let lead = if http_status == 200 {
+            Some(&mut self.leads.ok)
+        } else {
+            list.push(Field::named(":status", http_status_text.as_bytes()));
+            None
+        };
         if generated {
             list.push(Field::fixed("content-type", problem::MEDIA_TYPE));
         } else if !body.is_empty() && !has_type {
@@ -260,7 +262,8 @@ impl Connection {
             list.push(Field::named(head::MESSAGE, &self.scratch.message));
         }
         if body.len() >= head::TELL_LENGTH_FROM {
-            list.push(Field::named("content-length", length.as_bytes()));
+            let length = Field::named("content-length", length.as_bytes());
+            list.push(self.varying.mark(length));
         }
         head::push_headers(
             &mut list,
@@ -273,7 +276,7 @@ impl Connection {
         let has_body = !body.is_empty() && !is_head;
         if self
             .session
-            .answer(stream, list.as_slice(), has_body)
+            .answer(stream, lead, list.as_slice(), has_body)
             .is_ok()
             && has_body
         {

@@ -7,6 +7,7 @@ use super::core::{check_headers, too_long};
 use super::fields::FieldList;
 use super::flow::only_message;
 use super::head::{self, Media};
+use super::leads::Shape;
 use bytes::Bytes;
 use corewire_message::{
     Body, CallError, CallKind, Code, ErrorKind, Headers, Origin, Request, Response, Status,
@@ -153,14 +154,22 @@ impl Connection {
         let length;
 
         let mut list = FieldList::new();
-        list.push(Field::fixed(":method", method.name()));
-        list.push(Field::fixed(":scheme", "http"));
-        list.push(Field::named(":authority", authority.as_bytes()));
-        list.push(Field::named(":path", &self.scratch.path));
+        let shape = match (flavour, kind) {
+            (Flavour::Grpc, _) => Shape::Grpc,
+            (Flavour::Rest, CallKind::Stream) => Shape::Stream,
+            _ if request.body.is_empty() || request.headers.get("content-type").is_some() => {
+                Shape::Plain
+            }
+            _ => Shape::Octets,
+        };
+        let (lead, own, fixed) =
+            self.leads
+                .request(method, authority.as_bytes(), &self.scratch.path, shape);
+        for field in own.iter().flatten().chain(fixed) {
+            list.push(*field);
+        }
         match (flavour, kind) {
             (Flavour::Grpc, _) => {
-                list.push(Field::fixed("content-type", head::GRPC_MEDIA_TYPE));
-                list.push(Field::fixed("te", "trailers"));
                 if let Some(span) = span {
                     let length = grpc::write_timeout(span, &mut timeout);
                     let timeout = Field::named("grpc-timeout", &timeout[..length]);
@@ -168,12 +177,6 @@ impl Connection {
                 }
             }
             (Flavour::Rest, _) => {
-                if kind == CallKind::Stream {
-                    list.push(Field::fixed("content-type", head::STREAM_MEDIA_TYPE));
-                } else if !request.body.is_empty() && request.headers.get("content-type").is_none()
-                {
-                    list.push(Field::fixed("content-type", head::DEFAULT_MEDIA_TYPE));
-                }
                 if let Some(span) = span {
                     millis = deadline::max_rsp_time(span);
                     let time = Field::named(deadline::MAX_RSP_TIME, millis.as_bytes());
@@ -181,7 +184,8 @@ impl Connection {
                 }
                 if kind == CallKind::Unary && request.body.len() >= head::TELL_LENGTH_FROM {
                     length = decimal::write(request.body.len() as u64);
-                    list.push(Field::named("content-length", length.as_bytes()));
+                    let length = Field::named("content-length", length.as_bytes());
+                    list.push(self.varying.mark(length));
                 }
             }
         }
@@ -203,13 +207,13 @@ impl Connection {
         let has_body =
             flavour == Flavour::Grpc || kind == CallKind::Stream || !request.body.is_empty();
         self.session
-            .request(list.as_slice(), has_body)
+            .request(Some(lead), list.as_slice(), has_body)
             .map_err(|error| not_sent("no stream could be opened").with_source(error))
     }
 
     /// A header section of an answer, or its trailers.
     pub(super) fn answer_head(&mut self, stream: u32, fields: Range<usize>, oversized: bool) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         let head = head::read(
@@ -264,7 +268,7 @@ impl Connection {
 
     /// The peer's side of an answer has ended well.
     pub(super) fn answer_end(&mut self, stream: u32) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         call.received_all = true;

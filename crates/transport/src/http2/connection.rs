@@ -5,6 +5,7 @@ use super::call::Call;
 use super::config::{Config, Flavour};
 use super::fields::BinaryValues;
 use super::keep_alive::KeepAlive;
+use super::leads::Leads;
 use super::operations::Operations;
 use super::received::Received;
 use super::varying::Varying;
@@ -34,6 +35,7 @@ pub struct Connection {
     pub(super) arena: Arena,
     pub(super) scratch: Scratch,
     pub(super) varying: Varying,
+    pub(super) leads: Leads,
     pub(super) keep_alive: KeepAlive,
     pub(super) drain: Drain,
     pub(super) peer_drains: bool,
@@ -144,6 +146,7 @@ impl Connection {
             arena: Arena::default(),
             scratch: Scratch::default(),
             varying: Varying::default(),
+            leads: Leads::new(),
             keep_alive: KeepAlive::new(config.keep_alive_interval, config.keep_alive_timeout, now),
             drain: Drain::No,
             peer_drains: false,
@@ -187,7 +190,7 @@ impl Connection {
 
     /// Takes a call out: it has ended here. Credit that it holds goes back to the connection.
     pub(super) fn remove(&mut self, stream: u32) -> Option<Box<Call>> {
-        let mut call = self.calls.remove(&stream)?;
+        let mut call = self.calls.remove(stream)?;
         self.gathered -= call.gathered();
         if let Some(timer) = call.timer.take() {
             self.deadlines.remove(timer);
@@ -298,7 +301,7 @@ impl Connection {
     pub(super) fn forget_written_events(&mut self) {
         let session = &self.session;
         self.events.retain(|stream| {
-            self.calls.contains_key(stream)
+            self.calls.contains(*stream)
                 && (*stream > session.last_request_sent() || session.queued(*stream) > 0)
         });
     }
@@ -309,7 +312,7 @@ impl Connection {
         let mut asked = false;
         let mut streams = std::mem::take(&mut self.half_open);
         streams.retain(|stream| {
-            let Some(call) = self.calls.get(stream) else {
+            let Some(call) = self.calls.get(*stream) else {
                 return false;
             };
             if call.received_all {
@@ -333,7 +336,7 @@ impl Connection {
         }
         let mut blocked = std::mem::take(self.blocked.get_mut());
         blocked.retain(|stream| {
-            let Some(call) = self.calls.get(stream) else {
+            let Some(call) = self.calls.get(*stream) else {
                 return false;
             };
             if self.room_of(*stream, call) == 0 {

@@ -30,7 +30,7 @@ impl Core for Connection {
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         while let Some(stream) = self.deadlines.pop_due(now) {
-            if let Some(call) = self.calls.get_mut(&stream) {
+            if let Some(call) = self.calls.get_mut(stream) {
                 call.timer = None;
             }
             match self.end {
@@ -119,7 +119,7 @@ impl Core for Connection {
 
     fn room(&self, call: CallId) -> Option<usize> {
         let stream = call.number();
-        let call = self.calls.get(&stream).filter(|call| !call.answered)?;
+        let call = self.calls.get(stream).filter(|call| !call.answered)?;
         let room = self.room_of(stream, call);
         if room == 0 && !call.sent_all && !call.blocked.replace(true) {
             self.blocked.borrow_mut().push(stream);
@@ -139,7 +139,7 @@ impl Core for Connection {
         };
         let known = self
             .calls
-            .get(&stream)
+            .get(stream)
             .filter(|call| !call.answered && !call.sent_all)
             .ok_or_else(ended)?;
         if message.len() > self.config.max_message {
@@ -164,7 +164,7 @@ impl Core for Connection {
         let End::Client { .. } = self.end else {
             return;
         };
-        if let Some(known) = self.calls.get_mut(&call.number()) {
+        if let Some(known) = self.calls.get_mut(call.number()) {
             known.sent_all = true;
             self.session.finish(call.number());
         }
@@ -174,7 +174,7 @@ impl Core for Connection {
         let stream = call.number();
         let known = self
             .calls
-            .get(&stream)
+            .get(stream)
             .filter(|call| !call.answered && !call.head_sent && call.kind == CallKind::Stream);
         let carriable = head::unsendable(headers, self.config.max_header_list).is_none();
         if matches!(self.end, End::Server { .. }) && known.is_some() && carriable {
@@ -212,7 +212,7 @@ impl Core for Connection {
             End::Client { .. } => self.last_word(),
             End::Server { .. } => {
                 let answered = self.calls.iter().filter(|(_, call)| call.answered);
-                self.half_open.extend(answered.map(|(stream, _)| *stream));
+                self.half_open.extend(answered.map(|(stream, _)| stream));
                 self.session.shutdown_notice();
                 self.session.ping();
                 let until = self.now.checked_add(self.config.drain_notice);
@@ -301,8 +301,7 @@ impl Connection {
     }
 
     fn connection_lost(&mut self) {
-        let mut streams: Vec<u32> = self.calls.keys().copied().collect();
-        streams.sort_unstable();
+        let streams: Vec<u32> = self.calls.iter().map(|(stream, _)| stream).collect();
         for stream in streams {
             let Some(call) = self.remove(stream) else {
                 continue;

@@ -4,7 +4,7 @@ use corewire_message::Headers;
 use corewire_wire::grpc;
 use corewire_wire::http2::Field;
 
-const INLINE: usize = 24;
+const INLINE: usize = 16;
 
 /// Fields of one header section, in order.
 pub(super) struct FieldList<'a> {

@@ -34,7 +34,7 @@ impl Connection {
         ends: bool,
     ) {
         let octets = received.get(place.clone());
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             self.session.consume_connection(octets.len());
             return;
         };
@@ -84,7 +84,7 @@ impl Connection {
 
     fn take_messages(&mut self, stream: u32) {
         loop {
-            let Some(call) = self.calls.get_mut(&stream) else {
+            let Some(call) = self.calls.get_mut(stream) else {
                 return;
             };
             let Receiving::Messages(deframer) = &mut call.receiving else {
@@ -114,7 +114,7 @@ impl Connection {
 
     /// Gives credit back for a message that is too long for the window, as it arrives.
     fn gather_long_message(&mut self, stream: u32) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         let Receiving::Messages(deframer) = &call.receiving else {
@@ -137,7 +137,7 @@ impl Connection {
     pub(super) fn settle_touched(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         for stream in touched.drain(..) {
-            if let Some(call) = self.calls.get_mut(&stream)
+            if let Some(call) = self.calls.get_mut(stream)
                 && let Receiving::Whole(_) = call.receiving
             {
                 let all = call.unreturned;
@@ -149,7 +149,7 @@ impl Connection {
 
     /// The application took octets of messages.
     pub(super) fn message_octets_consumed(&mut self, stream: u32, octets: usize) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         let octets = octets.min(call.outstanding);
@@ -171,7 +171,7 @@ impl Connection {
 
     /// Drops what a call has gathered and what may still come.
     pub(super) fn stop_receiving(&mut self, stream: u32) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         self.gathered -= call.gathered();

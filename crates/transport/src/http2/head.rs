@@ -97,18 +97,73 @@ pub(super) struct Head<'a> {
     pub(super) is_broken: bool,
 }
 
+/// The fields that have a meaning here.
+enum Known {
+    Method,
+    Path,
+    HttpStatus,
+    ContentType,
+    CarriedContentType,
+    ContentLength,
+    GrpcTimeout,
+    MaxRspTime,
+    Priority,
+    Event,
+    GrpcEncoding,
+    GrpcStatus,
+    GrpcMessage,
+    Status,
+    Message,
+    CarriedMethod,
+    CarriedQuery,
+    CarriedStatus,
+    /// One that says nothing that is of use.
+    OfTransport,
+    Not,
+}
+
+impl Known {
+    /// By the name's length first: this is done for every field, and no two names are compared in vain.
+    #[inline]
+    fn of(name: &[u8]) -> Self {
+        match name.len() {
+            2 if name == b"te" => Self::OfTransport,
+            5 if name == b":path" => Self::Path,
+            7 if name == b":method" => Self::Method,
+            7 if name == b":status" => Self::HttpStatus,
+            11 if name == b"grpc-status" => Self::GrpcStatus,
+            12 if name == b"content-type" => Self::ContentType,
+            12 if name == b"grpc-timeout" => Self::GrpcTimeout,
+            12 if name == b"grpc-message" => Self::GrpcMessage,
+            13 if name == b"grpc-encoding" => Self::GrpcEncoding,
+            14 if name == b"content-length" => Self::ContentLength,
+            14 if name == b"corewire-event" => Self::Event,
+            14 if name == b"corewire-query" => Self::CarriedQuery,
+            15 if name == b"corewire-status" => Self::Status,
+            15 if name == b"corewire-method" => Self::CarriedMethod,
+            16 if name == b"corewire-message" => Self::Message,
+            20 if name == b"corewire-http-status" => Self::CarriedStatus,
+            20 if name == b"grpc-accept-encoding" => Self::OfTransport,
+            21 if name == b"corewire-content-type" => Self::CarriedContentType,
+            21 if name == b"3gpp-sbi-max-rsp-time" => Self::MaxRspTime,
+            25 if name == b"3gpp-sbi-message-priority" => Self::Priority,
+            _ if name.first() == Some(&b':') => Self::OfTransport,
+            _ => Self::Not,
+        }
+    }
+}
+
 /// Reads a header section. The application's headers are gathered in `arena`.
 pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<u8>) -> Head<'a> {
     let mut head = Head::default();
     let mut problem_type = None;
     let (mut carried_method, mut carried_query, mut carried_status) = (None, None, None);
     for (name, value) in fields {
-        match name {
-            b":method" => head.method = value,
-            b":path" => head.path = value,
-            b":status" => head.http_status = status::read_http_status(value),
-            [b':', ..] => {}
-            b"content-type" => {
+        match Known::of(name) {
+            Known::Method => head.method = value,
+            Known::Path => head.path = value,
+            Known::HttpStatus => head.http_status = status::read_http_status(value),
+            Known::ContentType => {
                 head.media = Media::of(value);
                 match head.media {
                     Media::Other if value != DEFAULT_MEDIA_TYPE.as_bytes() => {
@@ -118,24 +173,26 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
                     _ => {}
                 }
             }
-            b"corewire-content-type" => put(arena, b"content-type", value),
-            b"content-length" => {
+            Known::CarriedContentType => put(arena, b"content-type", value),
+            Known::ContentLength => {
                 head.content_length = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
             }
-            b"grpc-timeout" => head.timeout = grpc::read_timeout(value),
-            b"3gpp-sbi-max-rsp-time" => head.timeout = deadline::read_max_rsp_time(value),
-            b"3gpp-sbi-message-priority" => head.priority = priority::read(value),
-            b"corewire-event" => head.is_event = value == b"1",
-            b"grpc-encoding" => head.is_compressed = value != b"identity",
-            b"grpc-status" => head.grpc_status = status::read_code(value).or(Some(Code::Unknown)),
-            b"grpc-message" => head.grpc_message = Some(grpc::read_message(value)),
-            b"corewire-status" => head.status = status::read_code(value),
-            b"corewire-message" => head.message = Some(grpc::read_message(value)),
-            b"corewire-method" => carried_method = Some(value),
-            b"corewire-query" => carried_query = Some(value),
-            b"corewire-http-status" => carried_status = Some(value),
-            b"te" | b"grpc-accept-encoding" => {}
-            _ if grpc::is_binary(name) => {
+            Known::GrpcTimeout => head.timeout = grpc::read_timeout(value),
+            Known::MaxRspTime => head.timeout = deadline::read_max_rsp_time(value),
+            Known::Priority => head.priority = priority::read(value),
+            Known::Event => head.is_event = value == b"1",
+            Known::GrpcEncoding => head.is_compressed = value != b"identity",
+            Known::GrpcStatus => {
+                head.grpc_status = status::read_code(value).or(Some(Code::Unknown));
+            }
+            Known::GrpcMessage => head.grpc_message = Some(grpc::read_message(value)),
+            Known::Status => head.status = status::read_code(value),
+            Known::Message => head.message = Some(grpc::read_message(value)),
+            Known::CarriedMethod => carried_method = Some(value),
+            Known::CarriedQuery => carried_query = Some(value),
+            Known::CarriedStatus => carried_status = Some(value),
+            Known::OfTransport => {}
+            Known::Not if grpc::is_binary(name) => {
                 // One field may hold several values (PROTOCOL-HTTP2.md, Custom-Metadata).
                 for value in value.split(|octet| *octet == b',') {
                     scratch.clear();
@@ -146,7 +203,7 @@ pub(super) fn read<'a>(fields: Fields<'a>, arena: &mut Arena, scratch: &mut Vec<
                     }
                 }
             }
-            _ => put(arena, name, value),
+            Known::Not => put(arena, name, value),
         }
     }
     if let Some(value) = problem_type
@@ -324,6 +381,37 @@ pub(super) fn push_headers<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_name_is_looked_for_at_its_length() {
+        for name in [
+            "te",
+            ":path",
+            ":method",
+            ":status",
+            ":scheme",
+            "grpc-status",
+            "content-type",
+            "grpc-timeout",
+            "grpc-message",
+            "grpc-encoding",
+            "content-length",
+            "grpc-accept-encoding",
+            EVENT,
+            QUERY,
+            STATUS,
+            METHOD,
+            MESSAGE,
+            HTTP_STATUS,
+            CARRIED_CONTENT_TYPE,
+            deadline::MAX_RSP_TIME,
+            priority::MESSAGE_PRIORITY,
+        ] {
+            assert!(!matches!(Known::of(name.as_bytes()), Known::Not), "{name}");
+            let other = format!("x{}", &name[1..]);
+            assert!(matches!(Known::of(other.as_bytes()), Known::Not), "{name}");
+        }
+    }
 
     #[test]
     fn names_in_patterns_are_those_of_the_constants() {

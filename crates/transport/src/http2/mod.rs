@@ -23,6 +23,7 @@ mod fields;
 mod flow;
 mod head;
 mod keep_alive;
+mod leads;
 mod operations;
 mod received;
 mod server;

@@ -103,7 +103,7 @@ impl Connection {
     }
 
     fn open_stream(&mut self, stream: u32) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         if let Some(request) = take_request(call, Body::new()) {
@@ -117,7 +117,7 @@ impl Connection {
 
     /// The peer's side of a request has ended well.
     pub(super) fn request_end(&mut self, stream: u32) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         call.received_all = true;
@@ -161,7 +161,7 @@ impl Connection {
     }
 
     fn whole_request(&mut self, stream: u32, body: Body) -> Option<Output> {
-        let call = self.calls.get_mut(&stream)?;
+        let call = self.calls.get_mut(stream)?;
         let is_event = call.is_event;
         let request = take_request(call, body)?;
         if is_event {
@@ -182,7 +182,7 @@ impl Connection {
 
     /// The request's body cannot be read, or is more than is taken here.
     pub(super) fn request_unreadable(&mut self, stream: u32, status: Status) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         if call.answered {
@@ -210,7 +210,7 @@ impl Connection {
 
     /// The deadline passed.
     pub(super) fn request_overdue(&mut self, stream: u32) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         if call.answered {
@@ -229,7 +229,7 @@ impl Connection {
 
     /// The application gives a call up.
     pub(super) fn give_up_request(&mut self, stream: u32, code: Code) {
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         if call.answered {
@@ -274,7 +274,7 @@ impl Connection {
     /// dropped.
     pub(super) fn mark_answered(&mut self, stream: u32) {
         self.stop_receiving(stream);
-        let Some(call) = self.calls.get_mut(&stream) else {
+        let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
         call.answered = true;

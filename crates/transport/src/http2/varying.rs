@@ -7,14 +7,15 @@
 
 use corewire_wire::http2::Field;
 
-/// Names that are remembered; a power of two. One that falls on the place of another takes it.
-const PLACES: usize = 32;
+/// Pairs of names that are remembered; a power of two. A third that falls on the places of two takes that of
+/// the one that was asked for less lately.
+const PAIRS: usize = 32;
 /// Changes in a row from which a field is not indexed.
 const ENOUGH: u8 = 2;
 
 /// What was sent last under some names.
 #[derive(Debug, Default)]
-pub(super) struct Varying([Place; PLACES]);
+pub(super) struct Varying([[Place; 2]; PAIRS]);
 
 /// Digests in place of the octets: when two of them are equal by chance, a field is indexed that need
 /// not be, or the other way round.
@@ -30,7 +31,11 @@ impl Varying {
     pub(super) fn mark<'f>(&mut self, field: Field<'f>) -> Field<'f> {
         let (name, value) = field.parts();
         let (name, value) = (digest(name), digest(value));
-        let place = &mut self.0[name as usize % PLACES];
+        let pair = &mut self.0[name as usize % PAIRS];
+        if pair[0].name != name {
+            pair.swap(0, 1);
+        }
+        let place = &mut pair[0];
         if place.name != name {
             let changes = 0;
             *place = Place {
@@ -96,6 +101,25 @@ mod tests {
                 "content-type",
                 "application/json"
             ));
+        }
+    }
+
+    #[test]
+    fn names_that_fall_on_the_same_places_share_them() {
+        let places = |name: &str| digest(name.as_bytes()) as usize % PAIRS;
+        let first = places("x-0");
+        let mut alike = (0..).map(|number| format!("x-{number}"));
+        let names: Vec<_> = alike
+            .by_ref()
+            .filter(|name| places(name) == first)
+            .take(2)
+            .collect();
+        let mut varying = Varying::default();
+        for number in 0..100 {
+            for name in &names {
+                let sent = is_unindexed(&mut varying, name, &number.to_string());
+                assert_eq!(sent, number >= 2, "{name}, {number}");
+            }
         }
     }
 

@@ -44,6 +44,9 @@ pub struct Encoder {
     runs: Runs,
     /// What the next block must say of the table's size: the least since the last block, and the last.
     sizes: Option<(usize, usize)>,
+    /// Nothing may enter the tables now; and something should have.
+    is_frozen: bool,
+    was_refused: bool,
 }
 
 /// The numbers of the entries that came before one at its places: chains from the newest to those that
@@ -72,6 +75,8 @@ impl Encoder {
             names: Box::new([0; PLACES]),
             runs: Runs::new(),
             sizes: None,
+            is_frozen: false,
+            was_refused: false,
         }
     }
 
@@ -125,7 +130,7 @@ impl Encoder {
                 rest.next();
             }
             // Else something was new, and will be an index the next time.
-            if self.table.version() == version {
+            if self.table.version() == version && !self.was_refused {
                 let write = |from: &mut Vec<u8>| write_flat(lead, from);
                 self.runs.remember(place, write, &out[start..], 0, version);
             }
@@ -133,6 +138,31 @@ impl Encoder {
         for (name, value, indexing) in rest {
             self.field(name, value, indexing, out);
         }
+    }
+
+    /// Runs `write`, which appends a block's fields, without changing the tables: `false` when a field
+    /// would have had to enter one, or the block must say something else first. What was appended is then
+    /// worth nothing, and it is as if it had not been tried. A block that came out may be sent or not.
+    pub fn without_change(&mut self, write: impl FnOnce(&mut Self)) -> bool {
+        if self.sizes.is_some() {
+            return false;
+        }
+        self.is_frozen = true;
+        write(self);
+        self.is_frozen = false;
+        !std::mem::take(&mut self.was_refused)
+    }
+
+    /// Whether a field was not written, since [`without_change`](Self::without_change) began.
+    #[must_use]
+    pub const fn was_refused(&self) -> bool {
+        self.was_refused
+    }
+
+    /// Another number when fields may come to something else than they did.
+    #[must_use]
+    pub const fn version(&self) -> u64 {
+        self.table.version()
     }
 
     /// Appends one field. Names must be in lower case.
@@ -184,6 +214,10 @@ impl Encoder {
         let size = name.len() + value.len() + OVERHEAD;
         if size > self.table.max_size() * 3 / 4 {
             return self.literal(0, name, value, out);
+        }
+        if self.is_frozen {
+            self.was_refused = true;
+            return;
         }
         let index = match known {
             Some(number) => number as u32,

@@ -1,6 +1,6 @@
 //! Header fields on their way out.
 
-use crate::hpack::Indexing;
+use crate::hpack::{Encoder, Indexing};
 use std::fmt;
 
 /// One header field to be sent.
@@ -61,8 +61,10 @@ impl<'a> Field<'a> {
         (self.name, self.value)
     }
 
-    pub(super) const fn indexing(&self) -> Indexing {
-        self.indexing
+    /// As header compression wants it.
+    #[inline]
+    pub(super) const fn coded(&self) -> (&'a [u8], &'a [u8], Indexing) {
+        (self.name, self.value, self.indexing)
     }
 }
 
@@ -85,9 +87,26 @@ const PREFIX: usize = 8;
 const KEEP: usize = 1024;
 
 impl Section {
+    const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds these fields; `false` when one is longer than a section holds. It is empty then.
+    #[must_use]
+    pub(super) fn put_all(&mut self, lead: Option<&mut Lead>, fields: &[Field<'_>]) -> bool {
+        if let Some(lead) = lead {
+            self.append(&lead.section);
+        }
+        let fit = fields.iter().all(|field| self.put(field));
+        if !fit {
+            self.clear();
+        }
+        fit
+    }
+
     /// Adds a field; `false` when it is longer than a section holds.
     #[must_use]
-    pub(super) fn put(&mut self, field: &Field<'_>) -> bool {
+    fn put(&mut self, field: &Field<'_>) -> bool {
         let (Ok(name_len), Ok(value_len)) = (
             u16::try_from(field.name.len()),
             u32::try_from(field.value.len()),
@@ -130,10 +149,89 @@ impl Section {
         })
     }
 
+    /// Adds all fields of another.
+    fn append(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
     pub(super) fn clear(&mut self) {
         self.0.clear();
         if self.0.capacity() > KEEP {
             self.0.shrink_to(KEEP);
+        }
+    }
+}
+
+/// What many header sections begin with: put together once, and compressed again only when what is
+/// remembered of fields has changed.
+///
+/// It belongs to one session, whatever that knows of fields.
+#[derive(Debug)]
+pub struct Lead {
+    section: Section,
+    block: Vec<u8>,
+    /// The encoder's version by which `block` was made.
+    version: Option<u64>,
+}
+
+impl Default for Lead {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Lead {
+    /// One without fields.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            section: Section::new(),
+            block: Vec::new(),
+            version: None,
+        }
+    }
+
+    /// Adds a field that comes again; `false` when it is longer than a section holds.
+    #[must_use]
+    pub fn put(&mut self, field: &Field<'_>) -> bool {
+        self.version = None;
+        self.section.put(field)
+    }
+
+    /// Begins anew.
+    pub fn clear(&mut self) {
+        self.section.clear();
+        self.block.clear();
+        self.version = None;
+    }
+
+    /// The first field's name and value.
+    pub(super) fn first(&self) -> Option<(&[u8], &[u8])> {
+        self.section.fields().next().map(|field| field.parts())
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        self.section.fields()
+    }
+
+    /// Compresses it, while nothing may enter the encoder's tables.
+    #[inline]
+    pub(super) fn encode(&mut self, encoder: &mut Encoder, out: &mut Vec<u8>) {
+        let version = Some(encoder.version());
+        if self.version == version {
+            out.extend_from_slice(&self.block);
+            return;
+        }
+        let start = out.len();
+        for field in self.section.fields() {
+            let (name, value, indexing) = field.coded();
+            encoder.field(name, value, indexing, out);
+        }
+        if !encoder.was_refused() {
+            self.block.clear();
+            self.block.extend_from_slice(&out[start..]);
+            self.version = version;
         }
     }
 }
@@ -158,7 +256,7 @@ mod tests {
         assert_eq!(came.len(), fields.len());
         for (came, field) in came.iter().zip(&fields) {
             assert_eq!(came.parts(), field.parts());
-            assert_eq!(came.indexing(), field.indexing());
+            assert_eq!(came.coded().2, field.coded().2);
         }
         section.clear();
         assert!(section.0.is_empty() && section.0.capacity() <= KEEP);

@@ -145,17 +145,21 @@ impl<'a> Request<'a> {
         ensure(!self.regular.begun)?;
         match name {
             b":method" => {
-                ensure(!self.has_method && !value.is_empty() && all(value, TOKEN))?;
+                let is_common = matches!(value, b"POST" | b"GET" | b"PUT");
+                let is_one = is_common || !value.is_empty() && all(value, TOKEN);
+                ensure(!self.has_method && is_one)?;
                 self.has_method = true;
                 self.asked = Asked::of(value);
                 self.is_options = value == b"OPTIONS";
             }
             b":scheme" => {
-                ensure(self.scheme.is_none() && !value.is_empty() && all(value, SCHEME))?;
+                let is_common = matches!(value, b"http" | b"https");
+                let is_one = is_common || !value.is_empty() && all(value, SCHEME);
+                ensure(self.scheme.is_none() && is_one)?;
                 self.scheme = Some(value);
             }
             b":path" => {
-                ensure(self.path.is_none() && !value.is_empty() && all(value, PATH))?;
+                ensure(self.path.is_none() && !value.is_empty() && is_visible(value))?;
                 self.path = Some(value);
             }
             b":authority" => {
@@ -194,19 +198,31 @@ impl Regular {
     #[inline]
     fn field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         self.begun = true;
-        match name {
-            b"content-length" => {
+        // By their lengths first: nothing is compared in vain.
+        match name.len() {
+            2 if name == b"te" => return ensure(value.eq_ignore_ascii_case(b"trailers")),
+            11 if name == b"grpc-status" => return ensure(is_value(value)),
+            12 if name == b"content-type" || name == b"grpc-timeout" => {
+                return ensure(is_value(value));
+            }
+            14 if name == b"content-length" => {
                 ensure(self.length.is_none())?;
                 self.length = Some(decimal(value).ok_or(Malformed)?);
-                Ok(())
+                return Ok(());
             }
-            // RFC 9113, 8.2.2: they are about a connection of HTTP/1.1.
-            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding"
-            | b"upgrade" => Err(Malformed),
-            b"te" => ensure(value.eq_ignore_ascii_case(b"trailers")),
-            _ => ensure(!name.is_empty() && all(name, NAME) && is_value(value)),
+            7 | 10 | 16 | 17 if is_of_connection(name) => return Err(Malformed),
+            _ => {}
         }
+        ensure(!name.is_empty() && all(name, NAME) && is_value(value))
     }
+}
+
+/// RFC 9113, 8.2.2: fields about a connection of HTTP/1.1.
+fn is_of_connection(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade"
+    )
 }
 
 const fn ensure(holds: bool) -> Result<(), Malformed> {
@@ -236,10 +252,47 @@ fn decimal(text: &[u8]) -> Option<u64> {
 /// RFC 9113, 8.2.1 and RFC 9110, 5.5: no control characters, no space at either end.
 fn is_value(value: &[u8]) -> bool {
     let blank = |octet: Option<&u8>| matches!(octet, Some(b' ' | b'\t'));
-    // No early end: the compiler makes vector instructions of it, and nearly all values pass.
-    let control =
-        |control, octet: &u8| control | (*octet < b' ' && *octet != b'\t') | (*octet == 0x7f);
-    !blank(value.first()) && !blank(value.last()) && !value.iter().fold(false, control)
+    if blank(value.first()) || blank(value.last()) {
+        return false;
+    }
+    if none_below(value, b' ') {
+        return true;
+    }
+    // Nearly no value has one, but it may have a tab.
+    let is_control = |octet: &u8| *octet < b' ' && *octet != b'\t' || *octet == 0x7f;
+    !value.iter().any(is_control)
+}
+
+/// Octets that a path may have (RFC 3986, and whatever is not ASCII).
+fn is_visible(value: &[u8]) -> bool {
+    none_below(value, b'!')
+}
+
+/// Whether all octets are `least` and more, and none is DEL. Eight at a time.
+#[inline]
+fn none_below(value: &[u8], least: u8) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let least = u64::from(least) * ONES;
+    // The high bit of an octet that is below, or DEL, and maybe of one that comes behind such a one.
+    let bad = |eight: u64| {
+        let below = eight.wrapping_sub(least) & !eight;
+        let del = eight ^ (0x7f * ONES);
+        (below | del.wrapping_sub(ONES) & !del) & HIGH
+    };
+    let (eights, rest) = value.as_chunks::<8>();
+    let sum = eights
+        .iter()
+        .fold(0, |sum, eight| sum | bad(u64::from_le_bytes(*eight)));
+    // The last eight again, or the few in front of as many that are good.
+    let last = match (value.last_chunk::<8>(), rest) {
+        (_, []) => return sum == 0,
+        (Some(last), _) => u64::from_le_bytes(*last),
+        (None, few) => few.iter().fold(u64::from(b'x') * ONES, |last, octet| {
+            last << 8 | u64::from(*octet)
+        }),
+    };
+    (sum | bad(last)) == 0
 }
 
 /// What an octet may be part of.
@@ -247,8 +300,7 @@ const TOKEN: u8 = 1;
 /// A token in lower case: a field's name.
 const NAME: u8 = 2;
 const SCHEME: u8 = 4;
-const PATH: u8 = 8;
-const AUTHORITY: u8 = 16;
+const AUTHORITY: u8 = 8;
 
 /// Whether all octets are of a class.
 #[inline]
@@ -299,9 +351,6 @@ const fn classes_of(octet: u8) -> u8 {
     // RFC 3986, 3.1.
     if alphanumeric || matches!(octet, b'+' | b'-' | b'.') {
         classes |= SCHEME;
-    }
-    if octet.is_ascii_graphic() || octet >= 0x80 {
-        classes |= PATH;
     }
     // RFC 3986, 3.2 without the deprecated user information (RFC 9113, 8.3.1).
     if alphanumeric
@@ -479,6 +528,26 @@ mod tests {
         assert_eq!(post(&twice), Err(Malformed));
         assert_eq!(check_trailers(Fields(&flat(&[POST[0]]))), Err(Malformed));
         assert!(check_trailers(Fields(&flat(&[("grpc-status", "0")]))).is_ok());
+    }
+
+    #[test]
+    fn every_octet_is_looked_at_wherever_it_stands() {
+        for length in 1..40 {
+            for place in 0..length {
+                for octet in 0..=255 {
+                    let mut text = vec![b'v'; length];
+                    text[place] = octet;
+                    let at_end = place == 0 || place == length - 1;
+                    let value = (octet >= b' ' || octet == b'\t')
+                        && octet != 0x7f
+                        && !(at_end && matches!(octet, b' ' | b'\t'));
+                    assert_eq!(is_value(&text), value, "{text:?}");
+                    let visible = octet > b' ' && octet != 0x7f;
+                    assert_eq!(is_visible(&text), visible, "{text:?}");
+                }
+            }
+        }
+        assert!(is_value(b"") && is_value("\u{e9}\u{ff}".as_bytes()));
     }
 
     #[test]

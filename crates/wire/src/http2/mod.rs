@@ -9,7 +9,8 @@
 //!                 |              |
 //!              stream.rs: what is open; ended.rs: what is remembered of what was
 //!                 |
-//!   sink  <- transmit.rs: control frames, header sections, bodies in turns <- commands
+//!   sink  <- ready.rs: what can go as it is <------------------------------ commands
+//!         <- transmit.rs: header sections that wait, long bodies in turns <----/
 //! ```
 //!
 //! Frames are taken whole: what has come of a frame that is not stays in the driver's buffer. Bodies
@@ -23,6 +24,7 @@ mod frame;
 mod limits;
 mod messaging;
 mod outgoing;
+mod ready;
 mod receive;
 mod sections;
 mod session;
@@ -35,8 +37,8 @@ mod transmit;
 
 pub use error::{Error, ErrorCode};
 pub use event::{Event, Fields, HeadersKind};
-pub use field::Field;
+pub use field::{Field, Lead};
 pub use limits::Limits;
 pub use outgoing::{INLINE_PIECE, Sink};
 pub use session::{Role, Session};
-pub use stream_map::{StreamHasher, StreamMap};
+pub use stream_map::StreamMap;

@@ -86,6 +86,8 @@ pub(super) struct Outgoing {
     pub(super) trailers: Trailers,
     /// The trailers, when they are [`Trailers::Own`].
     pub(super) tail: Section,
+    /// Something was queued here: of most streams nothing is.
+    pub(super) is_used: bool,
 }
 
 /// Fields sent after the body.
@@ -154,6 +156,9 @@ impl Outgoing {
 
     /// Empties it for the next stream, keeping its memory.
     pub(super) fn clear(&mut self) {
+        if !std::mem::take(&mut self.is_used) {
+            return;
+        }
         self.head.clear();
         self.first = None;
         if self.more.capacity() > 0 {

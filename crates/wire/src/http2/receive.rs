@@ -229,6 +229,7 @@ impl Session {
 
     /// The peer has broken the rules of one stream: it ends. Who does that often is up to no good.
     pub(super) fn stream_error(&mut self, now: Instant, stream: u32, code: ErrorCode) -> Taken {
+        self.withdraw(stream);
         self.control.reset(stream, code);
         if let Some(place) = self.streams.find(stream) {
             self.close(place, code);
@@ -257,6 +258,7 @@ impl Session {
             None => self.of_no_stream(Self::of(RST_STREAM, stream))?,
         }
         if let Some(place) = place {
+            self.withdraw(stream);
             self.close(place, code(payload));
         }
         if self.role == Role::Server {
@@ -277,6 +279,8 @@ impl Session {
             }
             return Ok(());
         }
+        // What was made by the old rules is sent before they are given up.
+        self.commit_ready();
         let before = self.peer;
         if !std::mem::replace(&mut self.heard_settings, true) {
             // Without a word of it there is no limit.
@@ -342,6 +346,7 @@ impl Session {
             refused.sort_unstable();
             for number in refused {
                 if let Some(place) = self.streams.find(number) {
+                    self.withdraw(number);
                     self.close(place, ErrorCode::REFUSED_STREAM);
                 }
             }

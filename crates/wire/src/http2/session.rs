@@ -4,11 +4,12 @@ use super::ended::Ended;
 use super::limits::Rate;
 use super::messaging::Asked;
 use super::outgoing::Trailers;
+use super::ready::Ready;
 use super::sections::Block;
 use super::settings::{self, DEFAULT_WINDOW, Settings};
 use super::stream::{Queue, Sending, Streams};
 use super::transmit::Control;
-use super::{Error, ErrorCode, Event, Field, Fields, Limits};
+use super::{Error, ErrorCode, Event, Field, Fields, Lead, Limits};
 use crate::hpack;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -69,6 +70,7 @@ pub struct Session {
     /// What the peer takes.
     pub(super) peer: Settings,
     pub(super) control: Control,
+    pub(super) ready: Ready,
     /// Frames being put together.
     pub(super) out: Vec<u8>,
     /// Client: requests that wait for their turn, by their places.
@@ -122,6 +124,7 @@ impl Session {
             encoder: hpack::Encoder::new(),
             peer: Settings::FIRST,
             control: Control::default(),
+            ready: Ready::default(),
             out: Vec::new(),
             starts: VecDeque::new(),
             heads: VecDeque::new(),
@@ -171,13 +174,18 @@ impl Session {
         Fields(self.fields.get(section).unwrap_or_default())
     }
 
-    /// Opens a stream; gives its number. With `has_body` a body follows by
-    /// [`push`](Self::push) and [`finish`](Self::finish). It is sent when its turn comes: the peer
-    /// may take only so many at once.
+    /// Opens a stream; gives its number. The header section is `lead`, which may be kept for the next
+    /// that begins alike, and `fields`; `:method` stands first. With `has_body` a body follows by [`push`](Self::push) and
+    /// [`finish`](Self::finish). It is sent when its turn comes: the peer may take only so many at once.
     ///
     /// # Errors
     /// When no stream can be opened.
-    pub fn request(&mut self, fields: &[Field<'_>], has_body: bool) -> Result<u32, Error> {
+    pub fn request(
+        &mut self,
+        mut lead: Option<&mut Lead>,
+        fields: &[Field<'_>],
+        has_body: bool,
+    ) -> Result<u32, Error> {
         if self.role == Role::Server || self.heard_goodbye.is_some() || self.terminated.is_some() {
             return Err(Error::GoingAway);
         }
@@ -187,46 +195,68 @@ impl Session {
         }
         let window = self.first_window();
         let credit = i64::from(self.peer.window);
+        let is_now = self.starts.is_empty()
+            && self.may_start()
+            && self.section_now(number, lead.as_deref_mut(), fields, !has_body);
         let place = self.streams.insert(number, credit, window);
         let stream = self.streams.at(place);
-        for field in fields {
-            if !stream.outgoing.head.put(field) {
+        stream.has_body = has_body;
+        let first = match &lead {
+            Some(lead) => lead.first(),
+            None => fields.first().map(Field::parts),
+        };
+        if let Some((b":method", method)) = first {
+            stream.body.asked = Asked::of(method);
+        }
+        if is_now {
+            stream.sending = if has_body {
+                Sending::Body
+            } else {
+                Sending::Done
+            };
+            self.started += 1;
+        } else {
+            stream.outgoing.is_used = true;
+            if !stream.outgoing.head.put_all(lead, fields) {
                 self.streams.remove(place);
                 return Err(Error::FieldTooLong);
             }
-            let (name, value) = field.parts();
-            if name == b":method" {
-                stream.body.asked = Asked::of(value);
-            }
+            stream.sending = Sending::Head;
+            stream.queue = Queue::Starts;
+            self.starts.push_back(place as u32);
         }
-        stream.sending = Sending::Head;
-        stream.has_body = has_body;
-        stream.queue = Queue::Starts;
-        self.starts.push_back(place as u32);
         self.next_stream = number + 2;
         Ok(number)
     }
 
-    /// Answers a stream, once. `has_body` as for [`request`](Self::request).
+    /// Answers a stream, once. `lead`, `fields` and `has_body` as for [`request`](Self::request).
     ///
     /// # Errors
     /// When the stream cannot be answered.
     pub fn answer(
         &mut self,
         stream: u32,
+        mut lead: Option<&mut Lead>,
         fields: &[Field<'_>],
         has_body: bool,
     ) -> Result<(), Error> {
         let place = self.streams.find(stream).ok_or(Error::NoSuchStream)?;
-        let stream = self.streams.at(place);
-        if self.role == Role::Client || stream.sending != Sending::Nothing {
+        if self.role == Role::Client || self.streams.at(place).sending != Sending::Nothing {
             return Err(Error::NoSuchStream);
         }
-        for field in fields {
-            if !stream.outgoing.head.put(field) {
-                stream.outgoing.head.clear();
-                return Err(Error::FieldTooLong);
+        if self.section_now(stream, lead.as_deref_mut(), fields, !has_body) {
+            let stream = self.streams.at(place);
+            stream.has_body = has_body;
+            stream.sending = Sending::Body;
+            if !has_body {
+                self.sent_all(place);
             }
+            return Ok(());
+        }
+        let stream = self.streams.at(place);
+        stream.outgoing.is_used = true;
+        if !stream.outgoing.head.put_all(lead, fields) {
+            return Err(Error::FieldTooLong);
         }
         stream.sending = Sending::Head;
         stream.has_body = has_body;
@@ -241,10 +271,21 @@ impl Session {
         let Some(place) = self.unfinished(stream) else {
             return;
         };
+        let length = inline.len() + shared.len();
+        if length == 0 || self.is_written(place) && self.data_now(place, inline, &shared) {
+            return;
+        }
+        self.queued += length;
         let outgoing = &mut self.streams.at(place).outgoing;
-        self.queued += inline.len() + shared.len();
+        outgoing.is_used = true;
         outgoing.push(inline, shared);
         self.schedule(place);
+    }
+
+    /// Whether all of a stream is written that there is so far.
+    fn is_written(&mut self, place: usize) -> bool {
+        let stream = self.streams.at(place);
+        stream.sending == Sending::Body && stream.outgoing.queued == 0
     }
 
     /// Ends a stream's body.
@@ -261,32 +302,45 @@ impl Session {
     ///
     /// # Errors
     /// When a name is longer than 2^16 octets or a value than 2^32; nothing is done then.
-    pub fn finish_with_trailers<'f>(
-        &mut self,
-        stream: u32,
-        fields: impl IntoIterator<Item = Field<'f>>,
-    ) -> Result<(), Error> {
+    pub fn finish_with_trailers(&mut self, stream: u32, fields: &[Field<'_>]) -> Result<(), Error> {
         let Some(place) = self.unfinished(stream) else {
             return Ok(());
         };
-        let tail = &mut self.streams.at(place).outgoing.tail;
-        for field in fields {
-            if !tail.put(&field) {
-                tail.clear();
-                return Err(Error::FieldTooLong);
-            }
+        if self.is_written(place) && self.section_now(stream, None, fields, true) {
+            self.sent_all(place);
+            return Ok(());
+        }
+        let outgoing = &mut self.streams.at(place).outgoing;
+        outgoing.is_used = true;
+        if !outgoing.tail.put_all(None, fields) {
+            return Err(Error::FieldTooLong);
         }
         self.finish_with(stream, Trailers::Own);
         Ok(())
     }
 
     fn finish_with(&mut self, stream: u32, trailers: Trailers) {
-        if let Some(place) = self.unfinished(stream) {
-            let outgoing = &mut self.streams.at(place).outgoing;
-            outgoing.finished = true;
-            outgoing.trailers = trailers;
-            self.schedule(place);
+        let Some(place) = self.unfinished(stream) else {
+            return;
+        };
+        if self.is_written(place) {
+            let is_now = match trailers {
+                Trailers::None => {
+                    self.end_now(stream);
+                    true
+                }
+                Trailers::Fixed(fields) => self.section_now(stream, None, fields, true),
+                Trailers::Own => false,
+            };
+            if is_now {
+                return self.sent_all(place);
+            }
         }
+        let outgoing = &mut self.streams.at(place).outgoing;
+        outgoing.is_used = true;
+        outgoing.finished = true;
+        outgoing.trailers = trailers;
+        self.schedule(place);
     }
 
     /// The place of a stream whose body is not finished.
@@ -305,7 +359,8 @@ impl Session {
         let Some(place) = self.streams.find(stream) else {
             return;
         };
-        if self.streams.at(place).queue == Queue::Starts {
+        self.withdraw(stream);
+        if self.role == Role::Client && stream > self.last_request {
             self.forget(place);
         } else {
             self.control.reset(stream, code);
@@ -450,7 +505,8 @@ impl Session {
             return true;
         }
         self.terminated.is_none()
-            && (!self.heads.is_empty()
+            && (!self.ready.is_empty()
+                || !self.heads.is_empty()
                 || !self.bodies.is_empty() && self.credit > 0
                 || !self.starts.is_empty() && self.may_start())
     }
@@ -477,7 +533,7 @@ impl Session {
     #[must_use]
     pub fn is_finished(&self, stream: u32) -> bool {
         let stream = self.streams.get(stream);
-        stream.is_none_or(|stream| stream.sending == Sending::Done)
+        self.ready.is_empty() && stream.is_none_or(|stream| stream.sending == Sending::Done)
     }
 }
 

@@ -67,6 +67,20 @@ pub(super) struct Stream {
     pub(super) outgoing: Outgoing,
 }
 
+impl Stream {
+    /// Makes room for the next, and keeps the memory for what it sends.
+    fn clear(&mut self) {
+        self.number = 0;
+        self.sending = Sending::Nothing;
+        self.queue = Queue::None;
+        self.has_body = false;
+        self.received_all = false;
+        self.body = Body::default();
+        (self.credit, self.window, self.consumed) = (0, 0, 0);
+        self.outgoing.clear();
+    }
+}
+
 /// The streams that are open, by number.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
@@ -91,7 +105,7 @@ impl Streams {
         if recent == number && number != 0 {
             return Some(place as usize);
         }
-        let place = *self.by_number.get(&number)?;
+        let place = *self.by_number.get(number)?;
         self.recent.set((number, place));
         Some(place as usize)
     }
@@ -123,14 +137,9 @@ impl Streams {
     /// Forgets a stream.
     pub(super) fn remove(&mut self, place: usize) {
         let stream = &mut self.places[place];
-        self.by_number.remove(&stream.number);
+        self.by_number.remove(stream.number);
         self.recent.set((0, 0));
-        let mut outgoing = std::mem::take(&mut stream.outgoing);
-        outgoing.clear();
-        *stream = Stream {
-            outgoing,
-            ..Stream::default()
-        };
+        stream.clear();
         self.free.push(place as u32);
         if self.by_number.is_empty() && self.places.len() > SPARE_STREAMS {
             self.places.truncate(SPARE_STREAMS);

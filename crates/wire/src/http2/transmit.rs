@@ -9,7 +9,6 @@ use super::outgoing::{Trailers, Writer};
 use super::session::Session;
 use super::stream::{Queue, Sending};
 use super::{ErrorCode, Field, Sink};
-use crate::hpack;
 
 /// The longest DATA payload this side sends at once, to a peer that takes it: what a driver writes at
 /// once, so that another stream's octets wait no longer for it. A body that fits into one frame need
@@ -79,20 +78,32 @@ impl Session {
         if !self.wants_write() || sink.budget() == 0 {
             return false;
         }
-        let mut out = std::mem::take(&mut self.out);
-        out.append(&mut self.control.octets);
-        self.control.answers = 0;
+        let mut wrote = false;
+        if !self.control.octets.is_empty() {
+            sink.put(&self.control.octets);
+            self.control.octets.clear();
+            self.control.octets.shrink_to(KEEP);
+            self.control.answers = 0;
+            wrote = true;
+        }
+        if self.terminated.is_some() {
+            return wrote;
+        }
+        if !self.ready.is_empty() {
+            self.send_ready(sink);
+            wrote = true;
+        }
+        if self.starts.is_empty() && self.heads.is_empty() && self.bodies.is_empty() {
+            return wrote;
+        }
         let mut writer = Writer {
             sink,
-            out,
-            wrote: false,
+            out: std::mem::take(&mut self.out),
+            wrote,
         };
-        if self.terminated.is_none() {
-            self.write_streams(&mut writer);
-        }
+        self.write_streams(&mut writer);
         writer.flush();
         let Writer { mut out, wrote, .. } = writer;
-        self.control.octets.shrink_to(KEEP);
         out.shrink_to(KEEP);
         self.out = out;
         wrote
@@ -128,14 +139,12 @@ impl Session {
         stream.queue = Queue::None;
         if stream.sending == Sending::Head {
             let ends = !stream.has_body;
-            write_section(
-                &mut self.encoder,
-                stream.number,
-                ends,
-                self.peer.max_frame as usize,
-                stream.outgoing.head.fields(),
-                &mut writer.out,
-            );
+            let (number, head) = (stream.number, &stream.outgoing.head);
+            let longest = self.peer.max_frame as usize;
+            write_section(number, ends, longest, &mut writer.out, |out| {
+                let fields = head.fields().map(|field| field.coded());
+                self.encoder.block(fields, out);
+            });
             stream.outgoing.head.clear();
             if ends {
                 return self.sent_all(place);
@@ -187,21 +196,24 @@ impl Session {
         }
         let number = stream.number;
         let longest = self.peer.max_frame as usize;
-        let (encoder, out) = (&mut self.encoder, &mut writer.out);
-        match trailers {
-            Trailers::None => {}
-            Trailers::Fixed(fields) => {
-                write_section(encoder, number, true, longest, fields.iter().copied(), out);
-            }
-            Trailers::Own => {
-                let fields = stream.outgoing.tail.fields();
-                write_section(encoder, number, true, longest, fields, out);
-            }
+        let (encoder, tail) = (&mut self.encoder, &stream.outgoing.tail);
+        if !ends {
+            write_section(
+                number,
+                true,
+                longest,
+                &mut writer.out,
+                |out| match trailers {
+                    Trailers::Fixed(fields) => encoder.block(fields.iter().map(Field::coded), out),
+                    Trailers::Own => encoder.block(tail.fields().map(|field| field.coded()), out),
+                    Trailers::None => {}
+                },
+            );
         }
         self.sent_all(place);
     }
 
-    fn sent_all(&mut self, place: usize) {
+    pub(super) fn sent_all(&mut self, place: usize) {
         let stream = self.streams.at(place);
         stream.sending = Sending::Done;
         if stream.received_all {
@@ -246,21 +258,16 @@ impl Session {
 }
 
 /// Writes a header section: HEADERS and, when it is longer than a frame, CONTINUATION.
-fn write_section<'f>(
-    encoder: &mut hpack::Encoder,
+fn write_section(
     stream: u32,
     ends: bool,
     longest: usize,
-    fields: impl Iterator<Item = Field<'f>> + Clone,
     out: &mut Vec<u8>,
+    encode: impl FnOnce(&mut Vec<u8>),
 ) {
     let start = out.len();
     out.extend_from_slice(&[0; HEAD]);
-    let parts = fields.map(|field| {
-        let (name, value) = field.parts();
-        (name, value, field.indexing())
-    });
-    encoder.block(parts, out);
+    encode(out);
     let length = out.len() - start - HEAD;
     let mut head = Head {
         length,

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 pub(crate) struct Session {
     session: http2::Session,
+    lead: http2::Lead,
     now: Instant,
     /// Octets that came and were not taken.
     input: Vec<u8>,
@@ -61,6 +62,7 @@ impl Session {
             Role::Server
         };
         Self {
+            lead: http2::Lead::new(),
             session: http2::Session::new(role, &limits).expect("what HTTP/2 can say"),
             now,
             input: Vec::new(),
@@ -157,7 +159,7 @@ impl Session {
                 session.finish(*stream);
             } else {
                 session
-                    .finish_with_trailers(*stream, fields(&body.trailers))
+                    .finish_with_trailers(*stream, &fields(&body.trailers).collect::<Vec<_>>())
                     .expect("short enough");
             }
             false
@@ -170,7 +172,8 @@ impl Session {
 
     pub(crate) fn request(&mut self, message: &Message) -> u32 {
         let fields: Vec<_> = fields(&message.fields).collect();
-        let stream = self.session.request(&fields, true);
+        let (own, fields) = (lead(&mut self.lead, &fields), &fields[LEAD..]);
+        let stream = self.session.request(Some(own), fields, true);
         let stream = stream.expect("a stream is free");
         self.expect_body(stream, message);
         stream
@@ -178,7 +181,7 @@ impl Session {
 
     pub(crate) fn answer(&mut self, stream: u32, message: &Message) {
         let fields: Vec<_> = fields(&message.fields).collect();
-        if self.session.answer(stream, &fields, true).is_ok() {
+        if self.session.answer(stream, None, &fields, true).is_ok() {
             self.expect_body(stream, message);
         }
     }
@@ -203,6 +206,29 @@ impl Session {
     pub(crate) fn ping(&mut self) {
         self.session.ping();
     }
+}
+
+/// Fields of a request that are kept from one to the next.
+const LEAD: usize = 4;
+
+/// What was kept, when the request begins alike.
+fn lead<'l>(lead: &'l mut http2::Lead, fields: &[http2::Field<'_>]) -> &'l mut http2::Lead {
+    let fields = &fields[..LEAD];
+    let parts = |field: http2::Field<'_>| {
+        let (name, value) = field.parts();
+        (name.to_vec(), value.to_vec())
+    };
+    if !lead
+        .fields()
+        .map(parts)
+        .eq(fields.iter().copied().map(parts))
+    {
+        lead.clear();
+        for field in fields {
+            assert!(lead.put(field));
+        }
+    }
+    lead
 }
 
 /// Some are secret, some do not come again.

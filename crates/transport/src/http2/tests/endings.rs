@@ -567,7 +567,11 @@ fn asks_for_nothing(pair: &mut Pair, flavour: Flavour) -> u32 {
     ]
     .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()))
     .into();
-    pair.client.core.session.request(&fields, true).unwrap()
+    pair.client
+        .core
+        .session
+        .request(None, &fields, true)
+        .unwrap()
 }
 
 /// Whether the server has reset the first stream with `NO_ERROR`.

@@ -49,15 +49,16 @@ fn answered(
             .iter()
             .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()))
             .collect();
-        server.answer(stream, &fields, true).unwrap();
+        server.answer(stream, None, &fields, true).unwrap();
         server.push(stream, body, bytes::Bytes::new());
         if trailers.is_empty() {
             server.finish(stream);
         } else {
             let trailers = trailers
                 .iter()
-                .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()));
-            server.finish_with_trailers(stream, trailers).unwrap();
+                .map(|(name, value)| Field::new(name.as_bytes(), value.as_bytes()))
+                .collect::<Vec<_>>();
+            server.finish_with_trailers(stream, &trailers).unwrap();
         }
     }
     let mut written = Written(Vec::new());

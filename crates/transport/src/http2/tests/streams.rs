@@ -239,7 +239,7 @@ fn messages_longer_than_every_window_arrive_and_credit_stays_right() {
                 pair.server.core.consumed(call, length);
                 pair.run();
                 assert_eq!(pair.server.core.gathered, 0);
-                let call = &pair.server.core.calls[&call.number()];
+                let call = pair.server.core.calls.get(call.number()).unwrap();
                 assert_eq!((call.early, call.outstanding, call.unreturned), (0, 0, 0));
             }
         }

@@ -45,7 +45,7 @@ fn settings_change_the_windows_of_streams_that_are_open() {
     let ok = [Field::fixed(":status", "200")];
     tell(&mut server, &[post(1, 1), post(3, 1)].concat());
     for stream in [1, 3] {
-        server.answer(stream, &ok, true).unwrap();
+        server.answer(stream, None, &ok, true).unwrap();
         server.push(stream, &[], Bytes::from(vec![7; 50_000]));
     }
     // Both together are more than the connection's 65,535.
@@ -105,7 +105,7 @@ fn padding_is_credited_and_is_not_told() {
 #[test]
 fn a_client_is_told_of_interim_and_final_answers() {
     let mut pair = Pair::new();
-    let stream = pair.client.request(&REQUEST, false).unwrap();
+    let stream = pair.client.request(None, &REQUEST, false).unwrap();
     pair.up();
     let section = |status, flags| {
         let block = block(&[(":status", status)]);
@@ -125,7 +125,7 @@ fn a_client_is_told_of_interim_and_final_answers() {
         let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
         tell(&mut client, &frame(SETTINGS, 0, 0, &[]));
         for _ in 0..2 {
-            client.request(&REQUEST, false).unwrap();
+            client.request(None, &REQUEST, false).unwrap();
         }
         sent(&mut client);
         let told = tell(&mut client, &bad);
@@ -144,10 +144,10 @@ fn a_client_is_told_of_interim_and_final_answers() {
 fn a_goaway_refuses_what_is_above_it_and_what_was_not_sent() {
     let mut pair = Pair::new();
     let sent: Vec<_> = (0..3)
-        .map(|_| pair.client.request(&REQUEST, true).unwrap())
+        .map(|_| pair.client.request(None, &REQUEST, true).unwrap())
         .collect();
     pair.up();
-    let waiting = pair.client.request(&REQUEST, true).unwrap();
+    let waiting = pair.client.request(None, &REQUEST, true).unwrap();
     let goaway = |last: u32| {
         let payload = [&last.to_be_bytes()[..], &[0; 4]].concat();
         frame(GOAWAY, 0, 0, &payload)
@@ -158,7 +158,10 @@ fn a_goaway_refuses_what_is_above_it_and_what_was_not_sent() {
         code: ErrorCode::REFUSED_STREAM,
     };
     assert_eq!(told[1..], [closed(sent[2]), closed(waiting)]);
-    assert_eq!(pair.client.request(&REQUEST, true), Err(Error::GoingAway));
+    assert_eq!(
+        pair.client.request(None, &REQUEST, true),
+        Err(Error::GoingAway)
+    );
     assert!(pair.client.wants_read());
     // It may name a lower one later, never a higher.
     let told = tell(&mut pair.client, &goaway(sent[0]));
@@ -174,7 +177,7 @@ fn a_server_that_has_said_its_last_word_takes_no_more_streams() {
     server.go_away(ErrorCode::NO_ERROR);
     assert_eq!(tell(&mut server, &post(3, 1)), []);
     server
-        .answer(1, &[Field::fixed(":status", "200")], false)
+        .answer(1, None, &[Field::fixed(":status", "200")], false)
         .unwrap();
     let kinds: Vec<_> = heads(&sent(&mut server)).iter().map(|h| h.kind).collect();
     assert_eq!(kinds, [GOAWAY, HEADERS]);

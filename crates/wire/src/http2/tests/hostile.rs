@@ -187,7 +187,7 @@ fn a_client_knows_which_streams_there_are() {
     ] {
         let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
         // It was asked for and not sent: for the peer it does not exist.
-        client.request(&REQUEST, false).unwrap();
+        client.request(None, &REQUEST, false).unwrap();
         let told = tell(&mut client, &[&settings[..], &bad].concat());
         assert_eq!(told, [Event::Credit]);
         assert_eq!(client.terminated(), Some(code), "{bad:?}");

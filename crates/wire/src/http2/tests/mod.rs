@@ -7,6 +7,7 @@
 mod frames;
 mod hostile;
 mod pair;
+mod ready;
 
 use super::frame::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEAD, HEADERS, Head, PADDED, PING,

@@ -12,7 +12,7 @@ fn a_request_and_its_answer_with_trailers() {
         &[own.unindexed(), Field::new(b"x-empty", b"")],
     ]
     .concat();
-    let stream = pair.client.request(&fields, true).unwrap();
+    let stream = pair.client.request(None, &fields, true).unwrap();
     drop(fields);
     assert_eq!(stream, 1);
     assert_eq!(pair.client.last_request_sent(), 0);
@@ -41,7 +41,7 @@ fn a_request_and_its_answer_with_trailers() {
     assert!(pair.client.is_finished(1));
 
     pair.server
-        .answer(1, &[Field::fixed(":status", "200")], true)
+        .answer(1, None, &[Field::fixed(":status", "200")], true)
         .unwrap();
     assert_eq!(
         pair.down(),
@@ -55,7 +55,7 @@ fn a_request_and_its_answer_with_trailers() {
     pair.server.push(1, &[7; 60], Bytes::from_static(&[7]));
     assert_eq!(pair.down(), [Told::Data(1, 61)]);
     let trailers = [Field::fixed("x-end", "yes")];
-    pair.server.finish_with_trailers(1, trailers).unwrap();
+    pair.server.finish_with_trailers(1, &trailers).unwrap();
     assert_eq!(
         pair.down(),
         [
@@ -71,7 +71,7 @@ fn large_bodies_keep_to_windows_and_budget() {
     let mut pair = Pair::new();
     pair.budget = 100_000;
     let length = 40 << 20;
-    let stream = pair.client.request(&REQUEST, true).unwrap();
+    let stream = pair.client.request(None, &REQUEST, true).unwrap();
     pair.client.push(stream, &[], Bytes::from(vec![7; length]));
     pair.client.finish(stream);
     let mut got = 0;
@@ -94,7 +94,7 @@ fn large_bodies_keep_to_windows_and_budget() {
 #[test]
 fn what_is_not_consumed_stops_the_sender() {
     let mut pair = Pair::new();
-    let stream = pair.client.request(&REQUEST, true).unwrap();
+    let stream = pair.client.request(None, &REQUEST, true).unwrap();
     pair.client.push(stream, &[], Bytes::from(vec![7; 2 << 20]));
     let mut sink = Written {
         octets: Vec::new(),
@@ -114,8 +114,8 @@ fn what_is_not_consumed_stops_the_sender() {
 #[test]
 fn streams_end_early_from_either_side() {
     let mut pair = Pair::new();
-    let first = pair.client.request(&REQUEST, true).unwrap();
-    let second = pair.client.request(&REQUEST, true).unwrap();
+    let first = pair.client.request(None, &REQUEST, true).unwrap();
+    let second = pair.client.request(None, &REQUEST, true).unwrap();
     pair.up();
     pair.client.reset(first, ErrorCode::CANCEL);
     assert_eq!(pair.up(), [Told::Closed(first, ErrorCode::CANCEL)]);
@@ -125,7 +125,7 @@ fn streams_end_early_from_either_side() {
         [Told::Closed(second, ErrorCode::REFUSED_STREAM)]
     );
     // One that never left.
-    let third = pair.client.request(&REQUEST, true).unwrap();
+    let third = pair.client.request(None, &REQUEST, true).unwrap();
     pair.client.push(third, &[7], Bytes::new());
     pair.client.reset(third, ErrorCode::CANCEL);
     assert_eq!(pair.up(), []);
@@ -135,7 +135,7 @@ fn streams_end_early_from_either_side() {
 #[test]
 fn a_farewell_names_the_last_stream() {
     let mut pair = Pair::new();
-    let first = pair.client.request(&REQUEST, false).unwrap();
+    let first = pair.client.request(None, &REQUEST, false).unwrap();
     pair.up();
     pair.server.shutdown_notice();
     assert_eq!(
@@ -147,7 +147,7 @@ fn a_farewell_names_the_last_stream() {
     assert_eq!(pair.server.terminated(), None);
     assert!(pair.server.wants_read());
     pair.server
-        .answer(first, &[Field::fixed(":status", "204")], false)
+        .answer(first, None, &[Field::fixed(":status", "204")], false)
         .unwrap();
     pair.down();
     assert!(!pair.server.wants_read() && !pair.server.wants_write());
@@ -162,7 +162,7 @@ fn too_many_fields_are_dropped_and_reported() {
     let mut pair = Pair::with(&limits);
     let long = "n".repeat(256);
     let fields = [&REQUEST[..], &[Field::new(long.as_bytes(), b"v")]].concat();
-    pair.client.request(&fields, false).unwrap();
+    pair.client.request(None, &fields, false).unwrap();
     let told = pair.up();
     let Told::Headers(_, _, fields, true) = &told[0] else {
         panic!("{told:?}")
@@ -170,7 +170,7 @@ fn too_many_fields_are_dropped_and_reported() {
     assert_eq!(fields.len(), 4);
     let many: Vec<_> = std::iter::repeat_n(Field::fixed("x", "y"), 100).collect();
     pair.client
-        .request(&[&REQUEST[..], &many].concat(), false)
+        .request(None, &[&REQUEST[..], &many].concat(), false)
         .unwrap();
     let told = pair.up();
     let Told::Headers(_, _, fields, true) = &told[0] else {
@@ -211,7 +211,7 @@ fn streams_take_turns() {
     pair.budget = 100_000;
     let streams: Vec<_> = (0..3)
         .map(|_| {
-            let stream = pair.client.request(&REQUEST, true).unwrap();
+            let stream = pair.client.request(None, &REQUEST, true).unwrap();
             pair.client.push(stream, &[], Bytes::from(vec![7; 1 << 20]));
             stream
         })
@@ -239,7 +239,7 @@ fn requests_beyond_the_peers_limit_wait_and_keep_their_order() {
     };
     let mut pair = Pair::with(&limits);
     let streams: Vec<_> = (0..5)
-        .map(|_| pair.client.request(&REQUEST, false).unwrap())
+        .map(|_| pair.client.request(None, &REQUEST, false).unwrap())
         .collect();
     let opened = |told: Vec<Told>| {
         let headers = told.into_iter().filter_map(|told| match told {
@@ -253,7 +253,7 @@ fn requests_beyond_the_peers_limit_wait_and_keep_their_order() {
     pair.client.reset(streams[2], ErrorCode::CANCEL);
     assert!(opened(pair.up()).is_empty());
     pair.server
-        .answer(streams[0], &[Field::fixed(":status", "204")], false)
+        .answer(streams[0], None, &[Field::fixed(":status", "204")], false)
         .unwrap();
     pair.down();
     assert_eq!(opened(pair.up()), streams[3..4]);
@@ -264,11 +264,11 @@ fn requests_beyond_the_peers_limit_wait_and_keep_their_order() {
 #[test]
 fn octets_for_a_stream_that_is_gone_do_not_cost_the_others_their_credit() {
     let mut pair = Pair::new();
-    let first = pair.client.request(&REQUEST, true).unwrap();
+    let first = pair.client.request(None, &REQUEST, true).unwrap();
     pair.up();
     let window = pair.client.credit(0).min(pair.client.credit(first));
     for _ in 0..100 {
-        let stream = pair.client.request(&REQUEST, true).unwrap();
+        let stream = pair.client.request(None, &REQUEST, true).unwrap();
         pair.up();
         pair.client.push(stream, &[], Bytes::from(vec![7; window]));
         pair.server.reset(stream, ErrorCode::CANCEL);
@@ -294,7 +294,7 @@ fn header_compression_survives_streams_that_nobody_wants() {
     let own = Field::fixed("x-own", "comes again");
     for _ in 0..3 {
         let fields = [&REQUEST[..], &[own]].concat();
-        client.request(&fields, false).unwrap();
+        client.request(None, &fields, false).unwrap();
     }
     let told = tell(&mut server, &sent(&mut client));
     assert_eq!(told.len(), 3, "{told:?}");
@@ -302,7 +302,7 @@ fn header_compression_survives_streams_that_nobody_wants() {
     while server.next_event().is_some() {}
     tell(&mut client, &sent(&mut server));
     client
-        .request(&[&REQUEST[..], &[own]].concat(), false)
+        .request(None, &[&REQUEST[..], &[own]].concat(), false)
         .unwrap();
     let told = tell(&mut server, &sent(&mut client));
     let Event::Headers { fields, .. } = &told[0] else {
@@ -327,7 +327,7 @@ fn header_sections_longer_than_a_frame_are_continued() {
         .collect();
     // Before the peer's SETTINGS were heard frames are 16 KiB long.
     let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
-    client.request(&fields, false).unwrap();
+    client.request(None, &fields, false).unwrap();
     let octets = sent(&mut client);
     let kinds: Vec<_> = heads(&octets[PREFACE.len()..])
         .iter()
@@ -353,7 +353,7 @@ fn secrets_are_never_in_a_table() {
     let token = Field::named("authorization", b"Bearer x").secret();
     let fields = [&REQUEST[..], &[token]].concat();
     let section = |client: &mut Session| {
-        client.request(&fields, false).unwrap();
+        client.request(None, &fields, false).unwrap();
         let octets = sent(client);
         octets[octets.len() - 20..].to_vec()
     };
