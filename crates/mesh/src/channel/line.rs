@@ -3,11 +3,15 @@
 //! ```text
 //!          prepare              open
 //!   idle ───────────▶ connecting ───────▶ ready
-//!    ▲                    │ failed          │ lost, or the peer drains
+//!    ▲                    │ failed          │ lost, or the peer drains (GOAWAY)
 //!    │                    ▼                 │
-//!    └──────────────── waiting ◀────────────┤ soon after it was opened
+//!    ├──────────────── waiting ◀────────────┤ lost soon after it was opened, or drained unused
 //!    └──────────────────────────────────────┘ otherwise: at once
 //! ```
+//!
+//! GOAWAY on a connection that carried calls is no failure, however soon it comes: proxies and
+//! servers limit how many requests a connection carries. On a connection that carried none it counts
+//! as a loss, so that a peer that only accepts and says goodbye is not connected to without end.
 
 use super::chance::{ThreadRandom, clock};
 use super::signal::Signal;
@@ -22,6 +26,9 @@ use std::time::{Duration, Instant};
 /// A connection that is lost sooner than this after it was opened counts as one that failed: a peer
 /// that accepts and closes must not be asked again at once, for ever.
 const SHORTEST_LIFE: Duration = Duration::from_secs(1);
+
+/// Why a connection that drains is made anew.
+const PEER_DRAINS: &str = "the peer drains";
 
 /// How a line is, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +86,17 @@ impl Life {
         };
     }
 
+    /// The peer has announced the connection's end; `used` says whether it carried calls.
+    fn drained(&mut self, now: Instant, used: bool, random: &mut impl Random) {
+        if used && matches!(self.phase, Phase::Ready(_)) {
+            self.backoff.succeeded();
+            PEER_DRAINS.clone_into(&mut self.why);
+            self.phase = Phase::Idle;
+        } else {
+            self.disconnected(now, PEER_DRAINS, random);
+        }
+    }
+
     /// Whether it is to be connected now.
     fn wants_to_connect(&mut self, now: Instant) -> bool {
         match self.phase {
@@ -117,6 +135,8 @@ pub(crate) struct Line {
     handle: LoopHandle,
     /// What calls ask, without a lock.
     ready: AtomicBool,
+    /// The present connection has been taken for a call.
+    used: AtomicBool,
     life: Mutex<Life>,
     signal: Arc<Signal>,
     myself: Weak<Self>,
@@ -134,6 +154,7 @@ impl Line {
             client: OnceLock::new(),
             handle,
             ready: AtomicBool::new(false),
+            used: AtomicBool::new(false),
             life: Mutex::new(Life::new(backoff)),
             signal,
             myself: Weak::clone(myself),
@@ -144,7 +165,16 @@ impl Line {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The client, for a call.
     pub(crate) fn client(&self, endpoint: &Endpoint, options: &ClientOptions) -> &Client {
+        // Read first: a write would take the cache line from other threads.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+        self.made_client(endpoint, options)
+    }
+
+    fn made_client(&self, endpoint: &Endpoint, options: &ClientOptions) -> &Client {
         self.client.get_or_init(|| {
             // The loop must not keep the line, or neither would ever go.
             let watcher = Arc::new(Watcher(Weak::clone(&self.myself)));
@@ -179,7 +209,7 @@ impl Line {
         options: &ClientOptions,
     ) -> Option<Instant> {
         let connect = self.life().wants_to_connect(now);
-        if connect && let Err(error) = self.client(endpoint, options).prepare() {
+        if connect && let Err(error) = self.made_client(endpoint, options).prepare() {
             self.disconnected(&story(&error));
         }
         self.life().due()
@@ -187,6 +217,7 @@ impl Line {
 
     fn connected(&self) {
         self.life().connected(clock());
+        self.used.store(false, Ordering::Relaxed);
         self.ready.store(true, Ordering::Relaxed);
         self.signal.raise();
     }
@@ -194,6 +225,13 @@ impl Line {
     fn disconnected(&self, why: &str) {
         self.ready.store(false, Ordering::Relaxed);
         self.life().disconnected(clock(), why, &mut ThreadRandom);
+        self.signal.raise();
+    }
+
+    fn draining(&self) {
+        self.ready.store(false, Ordering::Relaxed);
+        let used = self.used.load(Ordering::Relaxed);
+        self.life().drained(clock(), used, &mut ThreadRandom);
         self.signal.raise();
     }
 }
@@ -210,6 +248,12 @@ impl ConnectionWatcher for Watcher {
     fn disconnected(&self, why: &str) {
         if let Some(line) = self.0.upgrade() {
             line.disconnected(why);
+        }
+    }
+
+    fn draining(&self) {
+        if let Some(line) = self.0.upgrade() {
+            line.draining();
         }
     }
 }
@@ -241,6 +285,27 @@ mod tests {
         assert!(!life.wants_to_connect(due - MILLI));
         assert!(life.wants_to_connect(due));
         assert!(life.has_failed(), "until it is open");
+    }
+
+    #[test]
+    fn goaway_after_calls_is_no_failure_and_without_calls_it_is() {
+        let mut random = SplitMix::new(1);
+        let now = Instant::now();
+        let mut life = Life::new(ConnectBackoff::default());
+        for _ in 0..100 {
+            assert!(life.wants_to_connect(now), "at once");
+            life.connected(now);
+            life.drained(now, true, &mut random);
+            assert!(!life.has_failed());
+        }
+        assert!(life.wants_to_connect(now));
+        life.connected(now);
+        life.drained(now, false, &mut random);
+        assert!(life.has_failed() && !life.wants_to_connect(now));
+        // A goodbye that comes while it waits changes nothing.
+        let due = life.due();
+        life.drained(now, true, &mut random);
+        assert_eq!(life.due(), due);
     }
 
     #[test]

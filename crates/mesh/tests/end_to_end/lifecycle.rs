@@ -1,5 +1,6 @@
 use crate::bench::*;
-use corewire_mesh::config::{Address, Endpoints, SnapshotSource};
+use crate::foreign::Foreign;
+use corewire_mesh::config::{Address, Endpoints, Route, SnapshotSource, Transport};
 use corewire_mesh::{LineState, Mesh, MeshOptions};
 use corewire_message::{Caller, Code, ErrorKind};
 use std::net::{TcpListener, TcpStream};
@@ -262,4 +263,32 @@ fn ten_thousand_endpoints_hold_no_call_up() {
     let open = open.filter(|(line, _)| matches!(line, LineState::Connecting | LineState::Ready));
     assert!(open.count() <= 64);
     assert_eq!(test.tries.ok, 200);
+}
+
+/// A proxy that ends each connection after some requests (Envoy's `max_requests_per_connection`):
+/// the end was announced, so it is no failure, however soon it comes.
+#[test]
+fn goaway_soon_after_opening_fails_no_call() {
+    for requests in [1, 50] {
+        let server = Foreign::start(requests, |_| Some(204));
+        let mut cluster = cluster("test");
+        cluster.transport = Some(Transport::Rest);
+        let mut snapshot = snapshot(cluster.clone(), &[], vec![Route::to_cluster("test")]);
+        snapshot.add_cluster(cluster, Endpoints::at([server.address.clone()]));
+        let (mesh, channel) = mesh(snapshot);
+        let began = Instant::now();
+        for number in 0..200 {
+            if let Err(error) = block_on(channel.call(request())) {
+                panic!("{requests} a connection, call {number}: {error:?}");
+            }
+        }
+        // Connecting anew waits for nothing: 200 waits of 25 ms at least would be 5 s.
+        assert!(
+            began.elapsed() < Duration::from_secs(4),
+            "{:?}",
+            began.elapsed()
+        );
+        assert!(server.connections.load(Ordering::SeqCst) >= 200 / requests);
+        drop(mesh);
+    }
 }

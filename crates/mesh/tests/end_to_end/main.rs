@@ -5,6 +5,7 @@ mod balanced;
 mod bench;
 mod blocking;
 mod bridges;
+mod foreign;
 mod lifecycle;
 mod outliers;
 mod protection;

@@ -29,10 +29,17 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(2);
 pub trait ConnectionWatcher: Send + Sync {
     /// It is open: a call leaves at once.
     fn connected(&self);
-    /// The next call would need another connection: the peer drains, this one is lost, or it could
-    /// not be made.
+    /// The next call would need another connection: this one is lost, or it could not be made.
     fn disconnected(&self, why: &str);
+    /// The next call would need another connection: the peer has announced that it takes no more
+    /// calls on this one (GOAWAY). That is no failure. By default as [`disconnected`](Self::disconnected).
+    fn draining(&self) {
+        self.disconnected(PEER_DRAINS);
+    }
 }
+
+/// Why a connection that drains takes no more calls.
+const PEER_DRAINS: &str = "the peer drains";
 
 /// A channel as its loop knows it.
 pub(crate) struct Channel {
@@ -144,6 +151,14 @@ impl Channel {
         self.connection = None;
         if let Some(watcher) = &self.watcher {
             watcher.disconnected(why);
+        }
+    }
+
+    /// The peer of its connection takes no more calls there.
+    pub(crate) fn draining(&mut self) {
+        self.connection = None;
+        if let Some(watcher) = &self.watcher {
+            watcher.draining();
         }
     }
 

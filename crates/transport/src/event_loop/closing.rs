@@ -174,7 +174,7 @@ impl EventLoop {
         if let Some(Some(channel)) = self.channels.get_mut(channel)
             && channel.connection == Some(key)
         {
-            channel.disconnected("the peer drains");
+            channel.draining();
         }
     }
 
