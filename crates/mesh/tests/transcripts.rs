@@ -453,6 +453,7 @@ macro_rules! transcripts {
 
 transcripts! {
     aggregate
+    deleted_and_added_again
     fallback
     first_configuration
     hanging_server

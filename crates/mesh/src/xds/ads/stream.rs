@@ -17,6 +17,9 @@ const INVALID_ARGUMENT: i32 = 3;
 /// Acknowledgements that may wait on an incremental stream; of more, the oldest are left out.
 const MAX_ACKS: usize = 64;
 
+/// Names given up that are known one by one on a stream; above, every new name is asked for anew.
+const MAX_GIVEN_UP: usize = 4096;
+
 /// A stream by its number; no two of a client are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamId(pub(super) u64);
@@ -53,6 +56,11 @@ struct Kind {
     texts: Vec<String>,
     /// What [`Store::generation`] was when they were sent.
     generation: u64,
+    /// Names that were asked for on this stream and then no longer. A server of states of the world
+    /// may believe that the client still has them.
+    given_up: BTreeSet<Arc<str>>,
+    /// They are too many to be known one by one.
+    gave_up_many: bool,
     /// The last response's. It outlives unsubscribing: without it the server would take what comes
     /// next for stale (grpc-java#11232).
     nonce: String,
@@ -226,18 +234,36 @@ impl Stream {
         }
         let mut first_asked = Vec::new();
         let opening = state.sent.is_none();
+        let mut asks_again = false;
         if changed {
             let before = state.sent.take().unwrap_or_default();
             let new = entries.keys().filter(|name| !before.contains(*name));
             first_asked.extend(new.cloned());
+            // Asking for nothing is asking for everything, to some servers.
+            let was_nothing = !opening && before.is_empty();
+            asks_again = !first_asked.is_empty()
+                && (was_nothing
+                    || state.gave_up_many
+                    || first_asked.iter().any(|name| state.given_up.contains(name)));
+            let gone = before.iter().filter(|name| !entries.contains_key(*name));
+            state.given_up.extend(gone.cloned());
+            first_asked.iter().for_each(|name| {
+                state.given_up.remove(name);
+            });
+            if state.given_up.len() > MAX_GIVEN_UP {
+                state.given_up.clear();
+                state.gave_up_many = true;
+            }
             state.sent = Some(Arc::new(entries.keys().cloned().collect()));
             state.texts = entries.keys().map(ToString::to_string).collect();
             state.generation = cx.store.generation(kind);
         }
         let names = state.sent.clone().unwrap_or_default();
-        // A version at the beginning of a stream says "I have this": true only if it was for all
-        // that is asked for now.
+        // A version says "I have this". At the beginning of a stream that is true only if it was for
+        // all that is asked for now. Later, servers compare it with the state that they have: with the
+        // version of that state, go-control-plane sends nothing again that it has sent before.
         let version = match lasting.version(cx.server, kind) {
+            _ if asks_again => String::new(),
             Some(accepted) if !opening || names.is_subset(&accepted.names) => {
                 accepted.version.clone()
             }
