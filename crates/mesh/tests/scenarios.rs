@@ -136,7 +136,7 @@ impl World {
                     self.rebalance();
                 }
             }
-            if outcome == Outcome::Answered(Code::Ok) {
+            if outcome.is_success() {
                 return outcome;
             }
             match tries.ended(outcome, true, self.now, deadline, &mut self.random) {
@@ -166,13 +166,13 @@ fn retries() -> RetryPolicy {
 fn a_broken_endpoint_costs_a_few_requests_and_then_nearly_none() {
     let mut world = World::new(10, LbPolicy::RoundRobin, OutlierPolicy::default());
     let broken = |host, _: &mut SplitMix| match host {
-        3 => (Outcome::Answered(Code::Internal), MILLI),
-        _ => (Outcome::Answered(Code::Ok), MILLI),
+        3 => (Outcome::answered(Code::Internal), MILLI),
+        _ => (Outcome::answered(Code::Ok), MILLI),
     };
     let (mut failed, policy) = (0, retries());
     for _ in 0..100 * 600 {
         let outcome = world.request(Some(&policy), broken);
-        failed += u32::from(outcome != Outcome::Answered(Code::Ok));
+        failed += u32::from(!outcome.is_success());
         world.pass(10 * MILLI);
     }
     assert_eq!(failed, 0, "each is answered by another endpoint");
@@ -180,7 +180,7 @@ fn a_broken_endpoint_costs_a_few_requests_and_then_nearly_none() {
     assert!((10..=35).contains(&world.tries[3]), "{}", world.tries[3]);
 
     world.tries.fill(0);
-    let well = |_, _: &mut SplitMix| (Outcome::Answered(Code::Ok), MILLI);
+    let well = |_, _: &mut SplitMix| (Outcome::answered(Code::Ok), MILLI);
     for _ in 0..100 * 600 {
         world.request(None, well);
         world.pass(10 * MILLI);
@@ -208,7 +208,7 @@ fn what_all_do_makes_no_outlier_by_rate() {
         world.request(None, |_, random| {
             let fails = random.happens(1, 10);
             let code = if fails { Code::Unavailable } else { Code::Ok };
-            (Outcome::Answered(code), MILLI)
+            (Outcome::answered(code), MILLI)
         });
         world.pass(10 * MILLI);
         if request % 1000 == 999 {
@@ -231,7 +231,7 @@ fn a_slow_endpoint_is_avoided_while_it_is_slow() {
                 let spread = 900 + random.below(200);
                 let factor = if slow && host == 1 { 50 } else { 1 };
                 let took = Duration::from_micros(spread * factor);
-                (Outcome::Answered(Code::Ok), took)
+                (Outcome::answered(Code::Ok), took)
             });
             world.pass(10 * MILLI);
         }

@@ -180,7 +180,7 @@ impl Caller for MeshChannel {
             let _in_flight = InFlight::enter(&**endpoint);
             let result = endpoint.thread_line().client.send(event.clone());
             let outcome = match &result {
-                Ok(()) => Outcome::Answered(Code::Ok),
+                Ok(()) => Outcome::answered(Code::Ok),
                 Err(error) if error.may_have_executed() => Outcome::Own,
                 Err(error) => Outcome::of_error(error),
             };
@@ -298,7 +298,7 @@ impl StreamDriver for Counted {
         let received = self.stream()?.receive();
         match &received {
             Ok(Some(_)) => return received,
-            Ok(None) => self.ended(Outcome::Answered(Code::Ok)),
+            Ok(None) => self.ended(Outcome::answered(Code::Ok)),
             Err(error) => self.ended(Outcome::of_error(error)),
         }
         if let Some(stream) = &self.stream {

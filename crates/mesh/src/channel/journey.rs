@@ -2,19 +2,20 @@
 //! they wait and send.
 
 use super::endpoint::Endpoint;
-use super::plan::{Chosen, Limit, Plan, RouteView, answer};
+use super::plan::{Chosen, Limit, Plan, RouteView, answer, with_status};
 use super::shared::Shared;
 use super::unit::{Live, Side, Slot, Unit};
 use crate::observe::Counter;
 use crate::observe::counters::add;
 use crate::policy::balance::Hosts;
-use crate::policy::outcome::{Outcome, Verdict};
+use crate::policy::outcome::{Answer, Outcome, Verdict};
 use crate::policy::protect::fault_injection::{self, Faults};
 use crate::policy::protect::retry::{Next, Tries};
 use crate::policy::protect::{admission, deadline, outlier, retry_budget};
 use crate::policy::random::{Random, mix};
 use corewire_message::{
     Body, CallError, Code, ErrorKind, Headers, Operation, Origin, Priority, Request, Response,
+    Status,
 };
 use std::ops::Deref;
 use std::sync::Arc;
@@ -155,6 +156,7 @@ pub(crate) enum Pick<'p> {
 /// A request on its way.
 pub(crate) struct Journey<'p> {
     shared: &'p Shared,
+    plan: &'p Plan,
     pub(crate) unit: &'p Arc<Unit>,
     route: RouteView<'p>,
     side: Side,
@@ -218,7 +220,8 @@ impl<'p> Journey<'p> {
         let hash = if route.hasher.is_empty() {
             None
         } else {
-            route.hasher.hash(request.headers, channel)
+            let head = plan.head(request.operation, request.headers);
+            route.hasher.hash(&head, channel)
         };
         let tries = Tries::new(forward.retry.as_deref());
         let deadline = deadline::of_request(now, request.deadline, timeout, otherwise);
@@ -230,6 +233,7 @@ impl<'p> Journey<'p> {
                 .policy()
                 .is_none_or(|policy| policy.avoid_tried_endpoints),
             shared,
+            plan,
             unit,
             route,
             side,
@@ -247,8 +251,8 @@ impl<'p> Journey<'p> {
             return Faults::default();
         };
         let active = self.unit.live.faults.count();
-        let (operation, headers) = (request.operation, request.headers);
-        fault_injection::faults(policy, operation, headers, active, random)
+        let head = self.plan.head(request.operation, request.headers);
+        fault_injection::faults(policy, &head, active, random)
     }
 
     /// Notes a delay that is injected; it lasts until what this gives is dropped.
@@ -258,10 +262,10 @@ impl<'p> Journey<'p> {
     }
 
     /// The answer of a request that is aborted.
-    pub(crate) fn aborted(&self, code: Code) -> CallError {
+    pub(crate) fn aborted(&self, abort: Answer) -> CallError {
         add(&self.unit.live.counters.aborted);
-        let status = corewire_message::Status::new(code, "fault injected by the mesh's policy");
-        CallError::answered(Response::failed(status))
+        let status = Status::new(abort.code, "fault injected by the mesh's policy");
+        CallError::answered(with_status(Response::failed(status), abort))
     }
 
     /// Who gets a copy of this request; `seed` is random.
@@ -373,11 +377,10 @@ impl<'p> Journey<'p> {
     ) -> Next {
         // Both ends watch the deadline: which of them told is chance.
         let outcome = match outcome {
-            Outcome::Answered(Code::DeadlineExceeded)
-                if now + DEADLINE_ROUNDING >= self.try_until =>
-            {
-                Outcome::TimedOut
-            }
+            Outcome::Answered(Answer {
+                code: Code::DeadlineExceeded,
+                status: 504,
+            }) if now + DEADLINE_ROUNDING >= self.try_until => Outcome::TimedOut,
             outcome => outcome,
         };
         note(
@@ -390,7 +393,7 @@ impl<'p> Journey<'p> {
             random,
         );
         self.retry = None;
-        if matches!(outcome, Outcome::Answered(Code::Ok)) {
+        if outcome.is_success() {
             return Next::End;
         }
         let next = self

@@ -4,16 +4,16 @@ use super::unit::{Standing, Unit};
 use crate::config::{
     self, ClusterChoice, Fraction, RateLimit, Resolution, RouteAction, Snapshot, Target, Transport,
 };
+use crate::policy::outcome::Answer;
 use crate::policy::protect::rate_limit::TokenBucket;
 use crate::policy::random::Random;
+use crate::policy::route::RequestHead;
 use crate::policy::route::hash_policy::Hasher;
 use crate::policy::route::weighted::Weighted;
 use crate::policy::timeline::Timeline;
 use crate::policy::{resolve, route};
-use corewire_message::{
-    Body, CallError, Code, ErrorKind, Headers, Operation, Origin, Response, Status,
-};
-use corewire_wire::mapping::status::code_of_http_status;
+use corewire_message::{Body, CallError, ErrorKind, Headers, Operation, Origin, Response, Status};
+use corewire_wire::mapping::status::{HTTP_STATUS, http_status};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -159,7 +159,8 @@ impl Plan {
                 "target {target} has no virtual host for its own name"
             ));
         };
-        let Some(number) = route::choose(host, operation, headers, random) else {
+        let request = self.head(operation, headers);
+        let Some(number) = route::choose(host, &request, random) else {
             return refuse(format!("target {target} has no route for {operation}"));
         };
         let forward = match &host.routes[number].action {
@@ -185,10 +186,15 @@ impl Plan {
                 None => return refuse(format!("the route of {operation} has no weights")),
             },
             Choice::Header(name) => {
-                let named = headers.get_str(name).unwrap_or_default();
-                match self.by_name.get(named) {
-                    Some(unit) => (*unit, None),
-                    None => return refuse(format!("header {name} names no cluster: {named:?}")),
+                let named = route::header::with_field(&request, name, |value| {
+                    let named = value.and_then(|value| std::str::from_utf8(value).ok());
+                    let named = named.unwrap_or_default();
+                    let found = self.by_name.get(named).copied();
+                    found.ok_or_else(|| format!("header {name} names no cluster: {named:?}"))
+                });
+                match named {
+                    Ok(unit) => (unit, None),
+                    Err(why) => return refuse(why),
                 }
             }
         };
@@ -207,6 +213,19 @@ impl Plan {
                 "cluster {} cannot be used: {why}",
                 self.units[unit].name
             )),
+        }
+    }
+
+    /// A request to this target as conditions see it.
+    pub(crate) fn head<'a>(
+        &'a self,
+        operation: &'a Operation,
+        headers: &'a Headers,
+    ) -> RequestHead<'a> {
+        RequestHead {
+            operation,
+            headers,
+            authority: resolve::host_name(&self.target),
         }
     }
 
@@ -276,16 +295,24 @@ fn refuse(why: String) -> Verdict {
 
 /// The answer with this HTTP status.
 pub(crate) fn answer(status: u16, body: Body) -> Result<Response, CallError> {
-    let code = match status {
-        300..=399 => Code::Unknown,
-        status => code_of_http_status(status),
-    };
+    let answer = Answer::of_status(status);
     let response = Response {
-        status: Status::of(code),
+        status: Status::of(answer.code),
         headers: Headers::new(),
         body,
     };
-    response.into_result()
+    with_status(response, answer).into_result()
+}
+
+/// The response with the HTTP status named, where its code does not say it.
+pub(crate) fn with_status(mut response: Response, answer: Answer) -> Response {
+    if answer.status != http_status(answer.code) {
+        // Three digits are a value that any header can have.
+        let _is_valid = response
+            .headers
+            .append(HTTP_STATUS, answer.status.to_string());
+    }
+    response
 }
 
 struct Maker<'a, 'f> {

@@ -149,7 +149,7 @@ impl ReceiveMessages for Counted {
         // Cancel safe: what is not ready is not lost with this future.
         let received = pin!(self.inbound.message()).poll(cx);
         match &received {
-            Poll::Ready(Ok(None)) => self.ended(Outcome::Answered(Code::Ok)),
+            Poll::Ready(Ok(None)) => self.ended(Outcome::answered(Code::Ok)),
             Poll::Ready(Err(error)) => {
                 let outcome = Outcome::of_error(error);
                 self.ended(outcome);

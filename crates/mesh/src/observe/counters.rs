@@ -1,7 +1,7 @@
 //! Counters that threads do not share: each thread adds to a part of its own, a reader adds the
 //! parts up.
 
-use crate::policy::outcome::Outcome;
+use crate::policy::outcome::{Answer, Outcome};
 use corewire_message::Code;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -99,7 +99,7 @@ impl Counter {
     #[must_use]
     pub const fn of(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Answered(Code::Ok) => Self::Ok,
+            Outcome::Answered(Answer { code: Code::Ok, .. }) => Self::Ok,
             Outcome::Answered(_) => match outcome.verdict() {
                 Some(crate::policy::outcome::Verdict::Success) => Self::Rejected,
                 _ => Self::Failed,
@@ -219,7 +219,7 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..1000 {
                         counters.count(Counter::Tries);
-                        counters.count(Counter::of(Outcome::Answered(Code::Ok)));
+                        counters.count(Counter::of(Outcome::answered(Code::Ok)));
                     }
                     counters.count(Counter::of(Outcome::Broken));
                 });
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn failures_are_told_apart_by_whose_they_are() {
-        let of = |code| Counter::of(Outcome::Answered(code));
+        let of = |code| Counter::of(Outcome::answered(code));
         assert_eq!(of(Code::NotFound), Counter::Rejected);
         assert_eq!(of(Code::Internal), Counter::Failed);
         assert_eq!(of(Code::Unavailable), Counter::Failed);

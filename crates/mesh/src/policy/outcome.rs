@@ -1,14 +1,54 @@
 //! How a try ended, in the words that retries and outlier detection use.
 
 use corewire_message::{CallError, Code, ErrorKind, Origin, Response};
-use corewire_wire::mapping::status::http_status;
+use corewire_wire::mapping::status::{code_of_http_status, http_status, http_status_of};
+
+/// What came back: the gRPC code, and the HTTP status, which REST answers say themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "an answer has these two")]
+pub struct Answer {
+    /// The gRPC code.
+    pub code: Code,
+    /// The HTTP status; of an answer that says none, the one that stands for its code.
+    pub status: u16,
+}
+
+impl Answer {
+    /// An answer with this code that says no HTTP status of its own.
+    #[must_use]
+    pub const fn of_code(code: Code) -> Self {
+        let status = http_status(code);
+        Self { code, status }
+    }
+
+    /// An answer with this HTTP status that says no code of its own.
+    #[must_use]
+    pub const fn of_status(status: u16) -> Self {
+        let code = code_of_http_status(status);
+        Self { code, status }
+    }
+
+    /// What a response says.
+    #[must_use]
+    pub fn of(response: &Response) -> Self {
+        let code = response.status.code();
+        Self {
+            code,
+            status: match code {
+                // Which success it was changes nothing: the header is not looked for.
+                Code::Ok => 200,
+                _ => http_status_of(response),
+            },
+        }
+    }
+}
 
 /// How a try ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "each is treated in its own way")]
 pub enum Outcome {
     /// It was answered, well or not.
-    Answered(Code),
+    Answered(Answer),
     /// It never left: no connection.
     NotSent,
     /// The peer said that it did not and will not execute it.
@@ -28,11 +68,23 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Answered with this code and no HTTP status of its own.
+    #[must_use]
+    pub const fn answered(code: Code) -> Self {
+        Self::Answered(Answer::of_code(code))
+    }
+
+    /// Whether it was answered well.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        matches!(self, Self::Answered(Answer { code: Code::Ok, .. }))
+    }
+
     /// How a try with this result ended.
     #[must_use]
     pub fn of(result: &Result<Response, CallError>) -> Self {
         match result {
-            Ok(response) => Self::Answered(response.status.code()),
+            Ok(response) => Self::Answered(Answer::of(response)),
             Err(error) => Self::of_error(error),
         }
     }
@@ -41,7 +93,11 @@ impl Outcome {
     #[must_use]
     pub fn of_error(error: &CallError) -> Self {
         match error.kind() {
-            ErrorKind::Answered => Self::Answered(error.code()),
+            ErrorKind::Answered => Self::Answered(
+                error
+                    .response()
+                    .map_or_else(|| Answer::of_code(error.code()), Answer::of),
+            ),
             ErrorKind::NotSent => Self::NotSent,
             ErrorKind::FateUnknown => Self::Lost,
             ErrorKind::DeadlineExceeded => Self::TimedOut,
@@ -74,7 +130,7 @@ impl Outcome {
     #[must_use]
     pub const fn http_status(self) -> Option<u16> {
         match self {
-            Self::Answered(code) => Some(http_status(code)),
+            Self::Answered(answer) => Some(answer.status),
             _ => None,
         }
     }
@@ -83,7 +139,7 @@ impl Outcome {
     #[must_use]
     pub const fn verdict(self) -> Option<Verdict> {
         match self {
-            Self::Answered(code) => Some(match http_status(code) {
+            Self::Answered(answer) => Some(match answer.status {
                 502..=504 => Verdict::Gateway,
                 500.. => Verdict::ServerError,
                 _ => Verdict::Success,
@@ -183,6 +239,34 @@ mod tests {
     }
 
     #[test]
+    fn answers_that_name_their_http_status_are_judged_by_it() {
+        for (status, verdict) in [
+            (405, Verdict::Success),
+            (408, Verdict::Success),
+            (410, Verdict::Success),
+            (500, Verdict::ServerError),
+            (501, Verdict::ServerError),
+            (502, Verdict::Gateway),
+            (504, Verdict::Gateway),
+            (505, Verdict::ServerError),
+            (507, Verdict::ServerError),
+        ] {
+            let code = code_of_http_status(status);
+            let mut response = Response::failed(Status::of(code));
+            response
+                .headers
+                .append(
+                    corewire_wire::mapping::status::HTTP_STATUS,
+                    status.to_string(),
+                )
+                .unwrap();
+            let outcome = Outcome::of(&response.into_result());
+            assert_eq!(outcome, Outcome::Answered(Answer { code, status }));
+            assert_eq!(outcome.verdict(), Some(verdict), "{status}");
+        }
+    }
+
+    #[test]
     fn answers_are_judged_by_their_http_status() {
         for (code, verdict) in [
             (Code::Ok, Verdict::Success),
@@ -197,7 +281,7 @@ mod tests {
             assert_eq!(outcome.verdict(), Some(verdict), "{code}");
         }
         assert_eq!(
-            Outcome::Answered(Code::Unavailable).http_status(),
+            Outcome::answered(Code::Unavailable).http_status(),
             Some(503)
         );
         assert_eq!(Outcome::Lost.http_status(), None);

@@ -1,9 +1,12 @@
 use crate::bench::*;
+use crate::foreign::Foreign;
 use corewire_mesh::config::{
-    ClusterChoice, ClusterWeight, Forward, Fraction, HashPolicy, HashSource, HeaderCondition,
-    HeaderMatch, LbPolicy, Mirror, PathMatch, Route, RouteAction, StringMatch, StringPattern,
+    ClusterChoice, ClusterWeight, Endpoints, Forward, Fraction, HashPolicy, HashSource,
+    HeaderCondition, HeaderMatch, LbPolicy, Mirror, PathMatch, Route, RouteAction, StringMatch,
+    StringPattern, Transport,
 };
 use corewire_message::{Caller, Code, ErrorKind, Event, Operation, Request};
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn a_canary_gets_its_share_and_who_asks_for_it_gets_it_always() {
@@ -247,4 +250,57 @@ fn events_are_routed_too() {
     until("all arrive, evenly", || {
         servers.iter().all(|server| server.replica.events() == 5)
     });
+}
+
+/// Two foreign servers behind one target: reads go to one, everything else to the other.
+#[test]
+fn routes_see_the_method_of_the_call() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let server = |name: &'static str| {
+        let seen = Arc::clone(&seen);
+        Foreign::start(0, move |request: &crate::foreign::Seen| {
+            let line = format!("{name} {} {}", request.method, request.path);
+            seen.lock().unwrap().push(line);
+            Some(204)
+        })
+    };
+    let (reader, writer) = (server("reader"), server("writer"));
+    let mut reads = Route::to_cluster("reader");
+    reads.matcher.headers.push(HeaderMatch {
+        name: ":method".into(),
+        condition: HeaderCondition::Value(StringMatch::new(StringPattern::Exact("GET".into()))),
+        invert: false,
+        missing_as_empty: false,
+    });
+    let mut first = cluster("reader");
+    first.transport = Some(Transport::Rest);
+    let mut second = cluster("writer");
+    second.transport = Some(Transport::Rest);
+    let routes = vec![reads, Route::to_cluster("writer")];
+    let mut snapshot = snapshot(first.clone(), &[], routes);
+    snapshot.add_cluster(first, Endpoints::at([reader.address.clone()]));
+    snapshot.add_cluster(second, Endpoints::at([writer.address.clone()]));
+    let (_mesh, channel) = mesh(snapshot);
+    for method in ["GET", "POST", "DELETE"] {
+        let request = with_header("corewire-method", method);
+        block_on(channel.call(request)).unwrap();
+    }
+    let expected = ["reader GET", "writer POST", "writer DELETE"];
+    let expected = expected.map(|start| format!("{start} /{CALL}"));
+    assert_eq!(*seen.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_direct_response_keeps_its_status() {
+    let mut teapot = Route::to_cluster("none");
+    teapot.action = RouteAction::Answer {
+        status: 418,
+        body: Arc::from(*b"short and stout"),
+    };
+    let (_mesh, channel) = mesh(snapshot(cluster("test"), &[], vec![teapot]));
+    let error = block_on(channel.call(request())).unwrap_err();
+    let response = error.into_response().unwrap();
+    let named = response.headers.get_str("corewire-http-status");
+    assert_eq!(named, Some("418"));
+    assert_eq!(&response.body.into_bytes()[..], b"short and stout");
 }

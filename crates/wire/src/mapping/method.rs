@@ -8,6 +8,9 @@ use corewire_message::{CallKind, Headers, Operation};
 /// The header that carries the method of a request, where it is not `POST`.
 pub const METHOD: &str = "corewire-method";
 
+/// The header that carries the query of a request, without its question mark.
+pub const QUERY: &str = "corewire-query";
+
 /// The methods that reach an operation, as the header `allow` lists them.
 pub const ALLOWED: &str = "POST, GET, PUT, PATCH, DELETE";
 

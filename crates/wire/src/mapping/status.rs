@@ -4,7 +4,21 @@
 //! (a 404 is a missing resource to one and a missing method to the other), so there is a table for
 //! each.
 
-use corewire_message::Code;
+use corewire_message::{Code, Response};
+
+/// The header of an answer that names its HTTP status, where the code's own is another one.
+pub const HTTP_STATUS: &str = "corewire-http-status";
+
+/// The HTTP status of an answer: the one that it names, where that goes with its code, otherwise the
+/// code's own.
+#[must_use]
+pub fn http_status_of(response: &Response) -> u16 {
+    let code = response.status.code();
+    let named = response.headers.get(HTTP_STATUS).and_then(read_http_status);
+    named
+        .filter(|status| may_be_said_by(code, *status))
+        .unwrap_or_else(|| http_status(code))
+}
 
 /// The HTTP status of an answer with this code: `google/rpc/code.proto`'s table.
 #[must_use]
@@ -200,6 +214,22 @@ mod tests {
         for code in Code::ALL {
             assert!(may_be_said_by(code, http_status(code)));
         }
+    }
+
+    #[test]
+    fn an_answer_has_the_status_that_it_names_where_that_goes_with_its_code() {
+        let of = |code, named: Option<&str>| {
+            let mut response = Response::failed(corewire_message::Status::of(code));
+            if let Some(named) = named {
+                response.headers.append(HTTP_STATUS, named).unwrap();
+            }
+            http_status_of(&response)
+        };
+        assert_eq!(of(Code::Unimplemented, Some("405")), 405);
+        assert_eq!(of(Code::DeadlineExceeded, Some("408")), 408);
+        assert_eq!(of(Code::Unavailable, None), 503);
+        assert_eq!(of(Code::Unavailable, Some("200")), 503);
+        assert_eq!(of(Code::Unavailable, Some("rubbish")), 503);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use crate::config::{
     FaultAbort, FaultAbortKind, FaultDelay, FaultDelayKind, FaultPolicy, Fraction,
 };
+use crate::policy::outcome::Answer;
 use crate::policy::random::Random;
-use crate::policy::route::header;
-use corewire_message::{Code, Headers, Operation};
-use corewire_wire::mapping::status::code_of_http_status;
+use crate::policy::route::{RequestHead, header};
+use corewire_message::{Code, Headers};
 use std::time::Duration;
 
 const DELAY: &str = "x-envoy-fault-delay-request";
@@ -25,7 +25,7 @@ pub struct Faults {
     /// It is held back so long.
     pub delay: Option<Duration>,
     /// It is answered with this, then.
-    pub abort: Option<Code>,
+    pub abort: Option<Answer>,
 }
 
 impl Faults {
@@ -39,15 +39,15 @@ impl Faults {
 /// The faults of a request, while so many are held back or answered so.
 pub fn faults(
     policy: &FaultPolicy,
-    operation: &Operation,
-    headers: &Headers,
+    request: &RequestHead<'_>,
     active: u32,
     random: &mut impl Random,
 ) -> Faults {
     let concerned = policy
         .headers
         .iter()
-        .all(|condition| header::matches(condition, operation, headers));
+        .all(|condition| header::matches(condition, request));
+    let headers = request.headers;
     if !concerned || policy.max_active.is_some_and(|most| active >= most) {
         return Faults::default();
     }
@@ -80,18 +80,26 @@ fn delay(delay: &FaultDelay, headers: &Headers, random: &mut impl Random) -> Opt
     fraction.holds(random.next()).then_some(wait)
 }
 
-fn abort(abort: &FaultAbort, headers: &Headers, random: &mut impl Random) -> Option<Code> {
-    let (code, fraction) = match abort.kind {
-        FaultAbortKind::Http(status) => (code_of_http_status(status), abort.fraction),
-        FaultAbortKind::Grpc(code) => (code, abort.fraction),
+fn abort(abort: &FaultAbort, headers: &Headers, random: &mut impl Random) -> Option<Answer> {
+    let (answer, fraction) = match abort.kind {
+        FaultAbortKind::Http(status) => (Answer::of_status(status), abort.fraction),
+        FaultAbortKind::Grpc(code) => (Answer::of_code(code), abort.fraction),
         FaultAbortKind::Header => {
-            let of_status = |status| u16::try_from(status).ok().map(code_of_http_status);
-            let of_number = |code| u32::try_from(code).ok().map(Code::from_number);
-            let code = match number(headers, ABORT) {
+            let of_status = |status| {
+                let status = u16::try_from(status).ok();
+                status
+                    .filter(|it| (200..=599).contains(it))
+                    .map(Answer::of_status)
+            };
+            let of_number = |code| {
+                let number = u32::try_from(code).ok();
+                number.map(|it| Answer::of_code(Code::from_number(it)))
+            };
+            let answer = match number(headers, ABORT) {
                 Some(status) => of_status(status),
                 None => number(headers, ABORT_GRPC).and_then(of_number),
             };
-            (code?, lowered(abort.fraction, headers, ABORT_PERCENT))
+            (answer?, lowered(abort.fraction, headers, ABORT_PERCENT))
         }
         #[expect(
             unreachable_patterns,
@@ -99,8 +107,8 @@ fn abort(abort: &FaultAbort, headers: &Headers, random: &mut impl Random) -> Opt
         )]
         _ => return None,
     };
-    let fails = code != Code::Ok && fraction.holds(random.next());
-    fails.then_some(code)
+    let fails = answer.code != Code::Ok && fraction.holds(random.next());
+    fails.then_some(answer)
 }
 
 /// A caller can lower the fraction, not raise it.
@@ -121,7 +129,9 @@ mod tests {
     use crate::config::{HeaderCondition, HeaderMatch};
     use crate::policy::random::SplitMix;
 
-    const CREATE: Operation = Operation::from_static("nsmf/create");
+    use corewire_message::Operation;
+
+    static CREATE: Operation = Operation::from_static("nsmf/create");
 
     fn headers(entries: &[(&str, &str)]) -> Headers {
         let mut headers = Headers::new();
@@ -144,8 +154,16 @@ mod tests {
         }
     }
 
+    fn head(headers: &Headers) -> RequestHead<'_> {
+        RequestHead {
+            operation: &CREATE,
+            headers,
+            authority: "smf",
+        }
+    }
+
     fn of(policy: &FaultPolicy, entries: &[(&str, &str)]) -> Faults {
-        faults(policy, &CREATE, &headers(entries), 0, &mut SplitMix::new(1))
+        faults(policy, &head(&headers(entries)), 0, &mut SplitMix::new(1))
     }
 
     #[test]
@@ -158,12 +176,12 @@ mod tests {
         );
         let mut random = SplitMix::new(3);
         let made: Vec<_> = (0..10_000)
-            .map(|_| faults(&policy, &CREATE, &Headers::new(), 0, &mut random))
+            .map(|_| faults(&policy, &head(&Headers::new()), 0, &mut random))
             .collect();
         let delayed = made.iter().filter(|it| it.delay == Some(second)).count();
         let aborted = made
             .iter()
-            .filter(|it| it.abort == Some(Code::Unavailable))
+            .filter(|it| it.abort == Some(Answer::of_code(Code::Unavailable)))
             .count();
         assert!(
             delayed.abs_diff(2000) < 200 && aborted.abs_diff(2000) < 200,
@@ -185,11 +203,11 @@ mod tests {
         );
         assert_eq!(
             of(&by_header, &[(ABORT, "404")]).abort,
-            Some(Code::NotFound)
+            Some(Answer::of_code(Code::NotFound))
         );
         assert_eq!(
             of(&by_header, &[(ABORT_GRPC, "8")]).abort,
-            Some(Code::ResourceExhausted)
+            Some(Answer::of_code(Code::ResourceExhausted))
         );
         assert_eq!(
             of(&by_header, &[(ABORT, "200")]).abort,
@@ -208,7 +226,10 @@ mod tests {
             "not raised"
         );
         let fixed = policy(None, Some(FaultAbortKind::Grpc(Code::Aborted)), 100);
-        assert_eq!(of(&fixed, &[(ABORT, "404")]).abort, Some(Code::Aborted));
+        assert_eq!(
+            of(&fixed, &[(ABORT, "404")]).abort,
+            Some(Answer::of_code(Code::Aborted))
+        );
     }
 
     #[test]
@@ -224,8 +245,8 @@ mod tests {
         assert!(of(&policy, &[]).is_none());
         let marked = headers(&[("x-test", "1")]);
         let mut random = SplitMix::new(1);
-        let mut at = |active| faults(&policy, &CREATE, &marked, active, &mut random);
-        assert_eq!(at(2).abort, Some(Code::Internal));
+        let mut at = |active| faults(&policy, &head(&marked), active, &mut random);
+        assert_eq!(at(2).abort, Some(Answer::of_code(Code::Internal)));
         assert!(at(3).is_none());
     }
 }

@@ -6,9 +6,10 @@
 
 use super::backoff;
 use crate::config::{RetryOn, RetryPolicy};
-use crate::policy::outcome::Outcome;
+use crate::policy::outcome::{Answer, Outcome};
 use crate::policy::random::Random;
 use corewire_message::Code;
+use corewire_wire::mapping::status::http_status;
 use std::time::{Duration, Instant};
 
 /// How often a request that was certainly not executed goes elsewhere without a policy's word.
@@ -98,7 +99,7 @@ impl<'a> Tries<'a> {
 /// Whether a policy names this end.
 fn names(policy: &RetryPolicy, outcome: Outcome) -> bool {
     let on = match outcome {
-        Outcome::Answered(code) => of_code(code),
+        Outcome::Answered(answer) => of_answer(answer),
         Outcome::NotSent => {
             RetryOn::CONNECT_FAILURE
                 | RetryOn::RESET_BEFORE_REQUEST
@@ -135,19 +136,31 @@ fn names(policy: &RetryPolicy, outcome: Outcome) -> bool {
     policy.on.intersects(on) || by_status()
 }
 
-fn of_code(code: Code) -> RetryOn {
-    let server_error = RetryOn::SERVER_ERROR;
-    let gateway = server_error | RetryOn::GATEWAY_ERROR;
-    match code {
-        Code::Cancelled => RetryOn::CANCELLED,
-        Code::DeadlineExceeded => RetryOn::DEADLINE_EXCEEDED | gateway,
-        Code::Internal => RetryOn::INTERNAL | server_error,
-        Code::ResourceExhausted => RetryOn::RESOURCE_EXHAUSTED,
-        Code::Unavailable => RetryOn::UNAVAILABLE | gateway,
-        Code::Unknown | Code::DataLoss | Code::Unimplemented => server_error,
-        Code::AlreadyExists | Code::Aborted => RetryOn::RETRIABLE_4XX,
+/// The conditions that an answer meets: HTTP's by its status, gRPC's by its code.
+///
+/// gRPC's hold where the status means the code. A status of another kind that is only the nearest to a
+/// code (408, 413) meets none of them: the server is well, the request was not.
+fn of_answer(answer: Answer) -> RetryOn {
+    let Answer { code, status } = answer;
+    let by_status = match status {
+        409 => RetryOn::RETRIABLE_4XX,
+        502..=504 => RetryOn::SERVER_ERROR | RetryOn::GATEWAY_ERROR,
+        500..=599 => RetryOn::SERVER_ERROR,
         _ => RetryOn::NONE,
+    };
+    let own = http_status(code);
+    if status != own && !(status >= 500 && own >= 500) {
+        return by_status;
     }
+    by_status
+        | match code {
+            Code::Cancelled => RetryOn::CANCELLED,
+            Code::DeadlineExceeded => RetryOn::DEADLINE_EXCEEDED,
+            Code::Internal => RetryOn::INTERNAL,
+            Code::ResourceExhausted => RetryOn::RESOURCE_EXHAUSTED,
+            Code::Unavailable => RetryOn::UNAVAILABLE,
+            _ => RetryOn::NONE,
+        }
 }
 
 #[cfg(test)]
@@ -194,8 +207,8 @@ mod tests {
         for outcome in [
             Outcome::Lost,
             Outcome::TimedOut,
-            Outcome::Answered(Code::Unavailable),
-            Outcome::Answered(Code::Ok),
+            Outcome::answered(Code::Unavailable),
+            Outcome::answered(Code::Ok),
             Outcome::Overloaded,
         ] {
             assert_eq!(
@@ -212,7 +225,7 @@ mod tests {
         let answered = |codes: &[Code]| {
             codes
                 .iter()
-                .map(|it| Outcome::Answered(*it))
+                .map(|it| Outcome::answered(*it))
                 .collect::<Vec<_>>()
         };
         for (on, ends) in [
@@ -275,7 +288,7 @@ mod tests {
             ];
             let all = Code::ALL
                 .iter()
-                .map(|code| Outcome::Answered(*code))
+                .map(|code| Outcome::answered(*code))
                 .chain(others);
             for outcome in all {
                 let next = ended(&mut Tries::new(Some(&policy)), outcome, true);
@@ -296,13 +309,48 @@ mod tests {
         let next = |code| {
             ended(
                 &mut Tries::new(Some(&policy)),
-                Outcome::Answered(code),
+                Outcome::answered(code),
                 true,
             )
         };
         assert!(matches!(next(Code::ResourceExhausted), Next::Again(_)));
         assert!(matches!(next(Code::NotFound), Next::Again(_)));
         assert_eq!(next(Code::Internal), Next::End);
+    }
+
+    #[test]
+    fn statuses_that_no_code_stands_for_are_seen_as_they_are() {
+        let mut listed = policy(RetryOn::RETRIABLE_STATUS_CODES, 1);
+        let all = policy(
+            RetryOn::SERVER_ERROR
+                | RetryOn::GATEWAY_ERROR
+                | RetryOn::RETRIABLE_4XX
+                | RetryOn::DEADLINE_EXCEEDED
+                | RetryOn::RESOURCE_EXHAUSTED
+                | RetryOn::UNAVAILABLE
+                | RetryOn::INTERNAL
+                | RetryOn::CANCELLED,
+            1,
+        );
+        for (status, repeated) in [
+            (405, false),
+            (408, false),
+            (410, false),
+            (413, false),
+            (425, false),
+            (409, true),
+            (429, true),
+            (502, true),
+            (505, true),
+            (599, true),
+        ] {
+            let outcome = Outcome::Answered(Answer::of_status(status));
+            let next = ended(&mut Tries::new(Some(&all)), outcome, true);
+            assert_eq!(matches!(next, Next::Again(_)), repeated, "{status}");
+            listed.statuses = vec![status];
+            let next = ended(&mut Tries::new(Some(&listed)), outcome, true);
+            assert!(matches!(next, Next::Again(_)), "{status} is listed");
+        }
     }
 
     #[test]
@@ -314,7 +362,7 @@ mod tests {
         }
         // Who answers with a failure has executed some of it.
         for code in [Code::Unavailable, Code::Internal] {
-            let answered = Outcome::Answered(code);
+            let answered = Outcome::answered(code);
             let mut tries = Tries::new(Some(&policy));
             assert_eq!(ended(&mut tries, answered, false), Next::End, "{code:?}");
         }
@@ -323,7 +371,7 @@ mod tests {
     #[test]
     fn tries_are_counted_and_none_begins_that_could_not_end_in_time() {
         let policy = policy(RetryOn::UNAVAILABLE, 2);
-        let unavailable = Outcome::Answered(Code::Unavailable);
+        let unavailable = Outcome::answered(Code::Unavailable);
         let mut tries = Tries::new(Some(&policy));
         assert!(matches!(
             ended(&mut tries, unavailable, true),
@@ -354,8 +402,8 @@ mod tests {
             let mut random = SplitMix::new(seed);
             for end in ends {
                 let outcome = [Outcome::NotSent, Outcome::Refused, Outcome::Lost, Outcome::TimedOut,
-                    Outcome::Own, Outcome::Broken, Outcome::Answered(Code::Internal),
-                    Outcome::Answered(Code::NotFound)][usize::from(end)];
+                    Outcome::Own, Outcome::Broken, Outcome::answered(Code::Internal),
+                    Outcome::answered(Code::NotFound)][usize::from(end)];
                 if tries.ended(outcome, true, now, now + SECOND, &mut random) == Next::End { break; }
             }
             prop_assert!(tries.repeated <= num_retries && tries.elsewhere <= MOST_ELSEWHERE);

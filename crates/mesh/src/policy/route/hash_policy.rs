@@ -1,8 +1,8 @@
 //! What a request is hashed by, so that requests that belong together meet the same endpoint.
 
-use super::xx_hash;
+use super::header::with_field;
+use super::{RequestHead, xx_hash};
 use crate::config::{HashPolicy, HashSource};
-use corewire_message::Headers;
 use regex::Regex;
 
 /// What requests are hashed by, ready to use.
@@ -42,11 +42,11 @@ impl Hasher {
     /// Parts are joined as gRPC and Envoy do (gRFC A42): what there is is rotated by one bit, then
     /// the next part's hash is mixed in.
     #[must_use]
-    pub fn hash(&self, headers: &Headers, channel: u64) -> Option<u64> {
+    pub fn hash(&self, request: &RequestHead<'_>, channel: u64) -> Option<u64> {
         let mut joined: Option<u64> = None;
         for part in &self.0 {
             let hash = match &part.source {
-                Source::Header { name, rewrite } => of_header(headers, name, rewrite.as_ref()),
+                Source::Header { name, rewrite } => of_header(request, name, rewrite.as_ref()),
                 Source::Channel => Some(channel),
             };
             if let Some(hash) = hash {
@@ -103,8 +103,17 @@ fn of_re2(replacement: &str) -> Box<str> {
     text.into()
 }
 
-fn of_header(headers: &Headers, name: &str, rewrite: Option<&(Regex, Box<str>)>) -> Option<u64> {
-    let mut values = headers.iter().filter(|(found, _)| *found == name);
+fn of_header(
+    request: &RequestHead<'_>,
+    name: &str,
+    rewrite: Option<&(Regex, Box<str>)>,
+) -> Option<u64> {
+    if name.starts_with(':') {
+        return with_field(request, name, |value| {
+            value.map(|value| hash_of(value, rewrite, 0))
+        });
+    }
+    let mut values = request.headers.iter().filter(|(found, _)| *found == name);
     let (_, first) = values.next()?;
     let Some((_, second)) = values.next() else {
         return Some(hash_of(first, rewrite, 0));
@@ -130,6 +139,7 @@ fn hash_of(value: &[u8], rewrite: Option<&(Regex, Box<str>)>, seed: u64) -> u64 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use corewire_message::{Headers, Operation};
 
     fn by_header(name: &str, terminal: bool) -> HashPolicy {
         HashPolicy {
@@ -150,7 +160,12 @@ mod tests {
     }
 
     fn hash(policies: &[HashPolicy], entries: &[(&str, &str)]) -> Option<u64> {
-        Hasher::new(policies).hash(&headers(entries), 99)
+        let request = RequestHead {
+            operation: &Operation::from_static("nsmf/create"),
+            headers: &headers(entries),
+            authority: "smf",
+        };
+        Hasher::new(policies).hash(&request, 99)
     }
 
     #[test]
@@ -176,6 +191,12 @@ mod tests {
             terminal: false,
         };
         assert_eq!(hash(&[channel], &both), Some(99));
+    }
+
+    #[test]
+    fn the_path_can_be_hashed() {
+        let of = hash(&[by_header(":path", false)], &[]);
+        assert_eq!(of, Some(xx_hash::hash(b"/nsmf/create", 0)));
     }
 
     #[test]

@@ -1,17 +1,36 @@
 //! Matching a request's headers.
 
+use super::RequestHead;
 use super::path::with_path;
 use crate::config::{HeaderCondition, HeaderMatch};
-use corewire_message::{Headers, Operation};
+use corewire_message::Headers;
+use corewire_wire::mapping::method::{Method, QUERY};
 
-/// Whether the condition holds. Does not allocate unless the header has several values.
+/// Whether the condition holds. Does not allocate unless the header has several values, or the
+/// condition is on `:path` and there is a query.
 #[must_use]
-pub fn matches(condition: &HeaderMatch, operation: &Operation, headers: &Headers) -> bool {
-    match &*condition.name {
-        ":path" => with_path(operation, |path| holds(condition, Some(path.as_bytes()))),
-        // Every call is carried by this method.
-        ":method" => holds(condition, Some(b"POST")),
-        name => with_value(headers, name, |value| holds(condition, value)),
+pub fn matches(condition: &HeaderMatch, request: &RequestHead<'_>) -> bool {
+    with_field(request, &condition.name, |value| holds(condition, value))
+}
+
+/// Gives the value of a header or of one of HTTP/2's pseudo-header fields: the method and the authority
+/// are the call's own, the path has its query with it.
+pub fn with_field<T>(
+    request: &RequestHead<'_>,
+    name: &str,
+    f: impl FnOnce(Option<&[u8]>) -> T,
+) -> T {
+    if !name.starts_with(':') && name != "host" {
+        return with_value(request.headers, name, f);
+    }
+    match name {
+        ":method" => f(Some(Method::of(request.headers).name().as_bytes())),
+        ":authority" | "host" => f(Some(request.authority.as_bytes())),
+        ":path" => with_path(request.operation, |path| match request.headers.get(QUERY) {
+            None => f(Some(path.as_bytes())),
+            Some(query) => f(Some(&[path.as_bytes(), b"?", query].concat())),
+        }),
+        _ => f(None),
     }
 }
 
@@ -61,6 +80,8 @@ mod tests {
     use super::*;
     use crate::config::{Regex, StringMatch, StringPattern};
 
+    use corewire_message::Operation;
+
     const CREATE: Operation = Operation::from_static("nsmf/create");
 
     fn headers(entries: &[(&str, &[u8])]) -> Headers {
@@ -69,6 +90,15 @@ mod tests {
             headers.append(name, value).unwrap();
         }
         headers
+    }
+
+    fn matches(condition: &HeaderMatch, operation: &Operation, headers: &Headers) -> bool {
+        let request = RequestHead {
+            operation,
+            headers,
+            authority: "smf.example",
+        };
+        super::matches(condition, &request)
     }
 
     fn on(name: &str, condition: HeaderCondition) -> HeaderMatch {
@@ -165,11 +195,27 @@ mod tests {
     }
 
     #[test]
-    fn the_path_and_the_method_can_be_asked_for() {
-        let none = Headers::new();
-        let path = on(":path", text(StringPattern::Exact("/nsmf/create".into())));
-        assert!(matches(&path, &CREATE, &none));
-        let method = on(":method", text(StringPattern::Exact("POST".into())));
-        assert!(matches(&method, &CREATE, &none));
+    fn method_authority_and_path_are_the_calls_own() {
+        let exact = |name, value: &str| on(name, text(StringPattern::Exact(value.into())));
+        let plain = Headers::new();
+        for (method, own) in [("GET", true), ("POST", false)] {
+            let get = headers(&[("corewire-method", b"GET")]);
+            let condition = exact(":method", method);
+            assert_eq!(matches(&condition, &CREATE, &get), own, "{method}");
+            assert_eq!(matches(&condition, &CREATE, &plain), !own, "{method}");
+        }
+        for name in [":authority", "host"] {
+            assert!(matches(&exact(name, "smf.example"), &CREATE, &plain));
+            assert!(!matches(&exact(name, "amf.example"), &CREATE, &plain));
+        }
+        let asked = headers(&[("corewire-query", b"a=1")]);
+        assert!(matches(&exact(":path", "/nsmf/create"), &CREATE, &plain));
+        assert!(matches(
+            &exact(":path", "/nsmf/create?a=1"),
+            &CREATE,
+            &asked
+        ));
+        assert!(!matches(&exact(":path", "/nsmf/create"), &CREATE, &asked));
+        assert!(!matches(&exact(":other", ""), &CREATE, &plain));
     }
 }
