@@ -15,7 +15,10 @@ pub trait Caller: Send + Sync + 'static {
     /// Sends a request and waits for its answer.
     ///
     /// # Errors
-    /// When it was answered with a failure or not answered: see [`CallError`].
+    /// When it was answered with a failure or not answered: see [`CallError`]. A failed answer has
+    /// this shape alone: what gives an answer on ends with [`Response::into_result`], and
+    /// [`Channel`] sees to it. Code that reads answers well or not, whichever, begins with
+    /// `result.or_else(CallError::into_response)`.
     ///
     /// # Cancel safety
     /// Dropping the future gives the call up; the service is told, and may have executed it.
@@ -70,7 +73,7 @@ impl Channel {
 
 impl Caller for Channel {
     async fn call(&self, request: Request) -> Result<Response, CallError> {
-        self.0.call(request).await
+        self.0.call(request).await?.into_result()
     }
 
     async fn send(&self, event: Event) -> Result<(), CallError> {

@@ -8,6 +8,7 @@ use crate::config::{HealthCheck, Transport};
 use crate::policy::protect::health_check::Answer;
 use corewire_message::health::{CHECK, Serving, question};
 use corewire_message::{CallError, Caller, Code, ErrorKind, Request, Response};
+use corewire_wire::mapping::status::http_status_of;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -55,29 +56,32 @@ fn ask(endpoint: &Arc<Endpoint>, index: usize, check: &Arc<HealthCheck>, shared:
     });
 }
 
-/// What an answer says of who gave it.
+/// What an answer says about the endpoint that gave it.
 fn answer_of(
     result: Result<Response, CallError>,
     check: &HealthCheck,
     transport: Transport,
 ) -> Answer {
-    let response = match result {
+    // An answer is an answer, whether it says "done" or "failed".
+    let response = match result.or_else(CallError::into_response) {
         Ok(response) => response,
-        // Its connection says how it is, and others' limits say nothing about it.
+        // The state of its connection is known otherwise, and a limit of others says nothing about it.
         Err(error) if matches!(error.kind(), ErrorKind::NotSent) => return Answer::NotAsked,
         Err(_) => return Answer::Failed,
     };
+    let is_rest = transport == Transport::Rest;
     match response.status.code() {
         Code::Ok => match Serving::from_message(&response.body.into_bytes()) {
             Some(Serving::Serving) => Answer::Serving,
             Some(Serving::NotServing | Serving::ServiceUnknown) => Answer::NotServing,
+            // A foreign function answers every path with something of its own.
+            Some(Serving::Unknown) | None if is_rest => Answer::Unknown,
             Some(Serving::Unknown) | None => Answer::Failed,
         },
-        Code::Unimplemented => Answer::Unknown,
-        // What a foreign function answers to a path that it does not have.
-        Code::NotFound if check.service.is_empty() || transport == Transport::Rest => {
-            Answer::Unknown
-        }
+        Code::Unimplemented | Code::Unauthenticated | Code::PermissionDenied => Answer::Unknown,
+        Code::NotFound if check.service.is_empty() || is_rest => Answer::Unknown,
+        // 4xx: it is there, and does not know such questions. Not when it has too much to do.
+        _ if is_rest && !matches!(http_status_of(&response), 408 | 429 | 500..) => Answer::Unknown,
         _ => Answer::Failed,
     }
 }
@@ -86,32 +90,57 @@ fn answer_of(
 mod tests {
     use super::*;
     use corewire_message::{Body, Status};
+    use corewire_wire::mapping::status::{HTTP_STATUS, code_of_http_status};
+
+    /// Judges an answer in both of the shapes that a caller may hand it on in.
+    fn of(response: Response, service: &str, transport: Transport) -> Answer {
+        let check = HealthCheck {
+            service: service.into(),
+            ..HealthCheck::default()
+        };
+        let as_result = answer_of(response.clone().into_result(), &check, transport);
+        assert_eq!(answer_of(Ok(response), &check, transport), as_result);
+        as_result
+    }
 
     #[test]
-    fn answers_are_told_from_those_who_know_no_such_question() {
-        let of = |code: Code, body: Body, service: &str, transport| {
-            let response = match code {
-                Code::Ok => Response::ok(body),
-                code => Response::failed(Status::of(code)),
-            };
-            let check = HealthCheck {
-                service: service.into(),
-                ..HealthCheck::default()
-            };
-            answer_of(Ok(response), &check, transport)
-        };
+    fn reads_serving_and_not_serving() {
         let (grpc, rest) = (Transport::Grpc, Transport::Rest);
-        let serving = Serving::Serving.to_message();
-        assert_eq!(of(Code::Ok, serving, "", grpc), Answer::Serving);
-        let not = Serving::NotServing.to_message();
-        assert_eq!(of(Code::Ok, not, "a", rest), Answer::NotServing);
-        let none = Body::new;
-        assert_eq!(of(Code::Unimplemented, none(), "", grpc), Answer::Unknown);
-        assert_eq!(of(Code::NotFound, none(), "", rest), Answer::Unknown);
-        assert_eq!(of(Code::NotFound, none(), "a", rest), Answer::Unknown);
-        assert_eq!(of(Code::NotFound, none(), "a", grpc), Answer::Failed);
-        assert_eq!(of(Code::Unavailable, none(), "", grpc), Answer::Failed);
-        let rubbish = Body::from_static(b"\xff\xff");
-        assert_eq!(of(Code::Ok, rubbish, "", rest), Answer::Failed);
+        let serving = Response::ok(Serving::Serving.to_message());
+        assert_eq!(of(serving, "", grpc), Answer::Serving);
+        let not = Response::ok(Serving::NotServing.to_message());
+        assert_eq!(of(not, "a", rest), Answer::NotServing);
+        let rubbish = || Response::ok(Body::from_static(b"\xff\xff"));
+        assert_eq!(of(rubbish(), "", grpc), Answer::Failed);
+        assert_eq!(of(rubbish(), "", rest), Answer::Unknown);
+        assert_eq!(of(Response::ok(Body::new()), "", rest), Answer::Unknown);
+    }
+
+    #[test]
+    fn servers_without_a_health_service_are_not_ill() {
+        let failed = |code| Response::failed(Status::of(code));
+        let (grpc, rest) = (Transport::Grpc, Transport::Rest);
+        for code in [Code::Unimplemented, Code::Unauthenticated, Code::NotFound] {
+            assert_eq!(of(failed(code), "", grpc), Answer::Unknown, "{code}");
+        }
+        assert_eq!(of(failed(Code::NotFound), "a", grpc), Answer::Failed);
+        assert_eq!(of(failed(Code::Unavailable), "", grpc), Answer::Failed);
+        for (status, answer) in [
+            (400, Answer::Unknown),
+            (401, Answer::Unknown),
+            (404, Answer::Unknown),
+            (405, Answer::Unknown),
+            (415, Answer::Unknown),
+            (501, Answer::Unknown),
+            (408, Answer::Failed),
+            (429, Answer::Failed),
+            (500, Answer::Failed),
+            (503, Answer::Failed),
+        ] {
+            let mut response = failed(code_of_http_status(status));
+            let named = status.to_string();
+            response.headers.append(HTTP_STATUS, named).unwrap();
+            assert_eq!(of(response, "a", rest), answer, "{status}");
+        }
     }
 }

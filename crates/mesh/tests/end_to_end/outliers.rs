@@ -1,6 +1,12 @@
 use crate::bench::*;
-use corewire_mesh::config::{Endpoints, OutlierByRate, OutlierPolicy, Route};
+use crate::foreign::Foreign;
+use corewire_mesh::config::{
+    Endpoints, Forward, HealthCheck, OutlierByRate, OutlierPolicy, RetryOn, RetryPolicy, Route,
+    Transport,
+};
 use corewire_message::Code;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 fn policy() -> OutlierPolicy {
@@ -245,4 +251,62 @@ fn an_endpoint_of_two_priorities_is_counted_once() {
     assert_eq!(cluster.tries.tries, 20, "{:?}", cluster.tries);
     // One of two may be left out at 50 percent, and it is one.
     assert_eq!(cluster.counts.ejections, 1);
+}
+
+/// Statuses of a request's own fault, which are nearest to codes of the server's: the server that
+/// answers them is neither ejected nor asked again.
+#[test]
+fn http_status_4xx_neither_ejects_nor_repeats() {
+    for status in [405, 408, 410, 413] {
+        let server = Foreign::start(0, move |_| Some(status));
+        let mut cluster = cluster("test");
+        cluster.transport = Some(Transport::Rest);
+        cluster.outlier = Some(OutlierPolicy {
+            consecutive_gateway: Some(1),
+            max_ejection_percent: 100,
+            ..policy()
+        });
+        let mut forward_to = Forward::to_cluster("test");
+        forward_to.retry = Some(Arc::new(RetryPolicy {
+            on: RetryOn::SERVER_ERROR | RetryOn::UNAVAILABLE | RetryOn::DEADLINE_EXCEEDED,
+            num_retries: 3,
+            ..RetryPolicy::default()
+        }));
+        let mut snapshot = snapshot(cluster.clone(), &[], vec![forward(forward_to)]);
+        snapshot.add_cluster(cluster, Endpoints::at([server.address.clone()]));
+        let (mesh, channel) = mesh(snapshot);
+        for _ in 0..8 {
+            ask(&channel, request()).unwrap_err();
+        }
+        assert_eq!(server.answered.load(Ordering::SeqCst), 8, "{status}");
+        let state = mesh.state();
+        assert!(!state.cluster("test").unwrap().endpoints[0].ejected);
+    }
+}
+
+/// A server that has no health service answers the question with 404, and keeps its traffic.
+#[test]
+fn servers_without_a_health_service_get_calls() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&asked);
+    let foreign = Foreign::start(0, move |request| {
+        let is_question = request.path.starts_with("/grpc.health");
+        count.fetch_add(u64::from(is_question), Ordering::SeqCst);
+        Some(if is_question { 404 } else { 204 })
+    });
+    let mut cluster = cluster("test");
+    cluster.transport = Some(Transport::Rest);
+    cluster.panic_threshold = 0;
+    cluster.health_check = Some(Arc::new(HealthCheck {
+        interval: 10 * MILLI,
+        timeout: PATIENCE,
+        unhealthy: 2,
+        ..HealthCheck::default()
+    }));
+    let mut snapshot = snapshot(cluster.clone(), &[], vec![Route::to_cluster("test")]);
+    snapshot.add_cluster(cluster, Endpoints::at([foreign.address.clone()]));
+    let (_mesh, channel) = mesh(snapshot);
+    ready(&channel);
+    until("it was asked often", || asked.load(Ordering::SeqCst) > 5);
+    ask(&channel, request()).unwrap();
 }
