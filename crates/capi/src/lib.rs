@@ -13,6 +13,7 @@
 //! The header is generated from this crate by cbindgen and committed; `tests/header.rs` keeps both
 //! the same. The library also holds the C face of the GUTI allocator (`corewire_guti.h`), because
 //! two Rust static libraries cannot be linked into one program.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![allow(unsafe_code, reason = "pointers from C are dereferenced here")]
 #![allow(
     non_camel_case_types,

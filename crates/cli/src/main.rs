@@ -1,12 +1,16 @@
 //! The one program: `corewire`. It holds no logic; each subcommand is a crate of its own, added
 //! here by a line.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod mesh;
 mod nf;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use anyhow::Context as _;
+use clap::{Args, Parser, Subcommand};
+use corewire_observe::{log, terminal};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 /// Message transfer for a cloud-native mobile core: measure it, run it, look inside.
@@ -32,6 +36,42 @@ Examples:
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// What the process says on standard error while it runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Log")]
+struct LogArgs {
+    /// What is logged on standard error: off, error, warn, info, debug, trace, or levels by module
+    /// (warn,corewire_core5g::amf=debug) [default: COREWIRE_LOG, else info]
+    #[arg(long = "log", global = true, value_name = "LEVELS")]
+    levels: Option<log::Targets>,
+    /// Lines of one kind that are logged in a second; of the rest only the number
+    #[arg(
+        long = "log-lines",
+        global = true,
+        value_name = "N",
+        default_value_t = 20
+    )]
+    lines_per_second: u32,
+}
+
+impl LogArgs {
+    fn options(self) -> anyhow::Result<log::Options> {
+        let mut options = log::Options::default();
+        options.lines_per_second = self.lines_per_second;
+        if let Some(levels) = self.levels {
+            options.levels = levels;
+        } else if let Some(text) = std::env::var_os("COREWIRE_LOG") {
+            let text = text.to_string_lossy();
+            options.levels = text
+                .parse()
+                .with_context(|| format!("COREWIRE_LOG={text}"))?;
+        }
+        Ok(options)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -50,13 +90,28 @@ enum Command {
     Nf(nf::NfArgs),
 }
 
+impl Command {
+    /// The name of the process in its log.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Lab(_) => "lab",
+            Self::Control(_) => "control",
+            Self::Mesh(_) => "bridge",
+            Self::Core(_) => "core",
+            Self::Ran(_) => "ran",
+            Self::Nf(args) => args.name(),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     allow_many_connections();
-    run(Cli::parse()).unwrap_or_else(|error| {
+    let status = run(Cli::parse()).unwrap_or_else(|error| {
         // One line: what, where, what next. The cause chain, not a backtrace.
-        eprintln!("corewire: {error:#}");
-        ExitCode::FAILURE
-    })
+        terminal::exit_code("corewire", error.as_ref(), &format!("{error:#}"))
+    });
+    log::finish();
+    status
 }
 
 /// Each connection is a descriptor, and the usual limit of 1024 is for programs that use `select`,
@@ -69,6 +124,7 @@ fn allow_many_connections() {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    log::start(cli.command.name(), cli.log.options()?)?;
     match cli.command {
         Command::Lab(args) => corewire_lab::run(args),
         Command::Control(args) => corewire_control::run(args),

@@ -5,6 +5,8 @@ use clap::{Args, Subcommand};
 use corewire::mesh::bridge::Bridge;
 use corewire::mesh::{Mesh, MeshOptions, file};
 use corewire::{CallKind, EventLoop, Operation, ServerOptions, parse_address};
+use corewire_observe::outln;
+use corewire_observe::terminal::write_err;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -97,16 +99,17 @@ fn bridge(args: &BridgeArgs) -> anyhow::Result<ExitCode> {
         let address = event_loop
             .listen(&address, service, server)
             .with_context(|| format!("{address} cannot be listened at"))?;
-        println!("bridge: listening at {address}, to {}", args.target);
+        // Standard output is for the person who started it; without one it serves on.
+        let _unread = outln!("bridge: listening at {address}, to {}", args.target);
     }
     let (handle, drain) = (event_loop.handle(), args.drain);
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGUSR1 {
-                eprint!("{}", mesh.state().to_text());
+                write_err(format_args!("{}", mesh.state().to_text()));
                 continue;
             }
-            eprintln!("bridge: draining, at most {drain} s");
+            tracing::info!(name: "draining", "draining, at most {drain} s");
             handle.drain(Duration::from_secs(drain));
         }
     });

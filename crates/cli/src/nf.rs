@@ -7,6 +7,7 @@ use corewire::tls::{Files, ServerTls};
 use corewire::{Address, OnFault, Protocol, Server, ServerOptions, parse_address};
 use corewire_guti::service::GutiService;
 use corewire_guti::{Allocator, Guami};
+use corewire_observe::outln;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,6 +52,24 @@ With two replicas, `corewire nf smf-pdu-session --listen 127.0.0.1:7101 --listen
     Udm(corewire_core5g::UdmArgs),
     Udsf(corewire_core5g::UdsfArgs),
     Upf(corewire_core5g::UpfArgs),
+}
+
+impl NfArgs {
+    /// The name of the process in its log.
+    pub(crate) fn name(&self) -> &'static str {
+        match &self.function {
+            Function::Guti(_) => "guti",
+            Function::SmfGateway(_) => "smf-gateway",
+            Function::SmfPduSession(_) => "smf-pdu-session",
+            Function::Amf(_) => "amf",
+            Function::Smf(_) => "smf",
+            Function::Ausf(_) => "ausf",
+            Function::Nrf(_) => "nrf",
+            Function::Udm(_) => "udm",
+            Function::Udsf(_) => "udsf",
+            Function::Upf(_) => "upf",
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -148,7 +167,7 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
     }
     options.tls = args.tls.settings()?;
     options.on_fault = Some(OnFault::new(|peer, why| {
-        eprintln!("guti: {}: {why}", peer.address);
+        tracing::warn!(name: "peer-fault", "{}: {why}", peer.address);
     }));
     let secured = match &options.tls {
         Some(_) if args.tls.tls_authorities.is_some() => "; mutual TLS",
@@ -168,7 +187,8 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
     let service = health.around(GutiService::new(allocator));
     let server = Server::start(&listen, Arc::new(service), options)?;
     for address in server.addresses() {
-        println!(
+        // Standard output is for the person who started it; without one it serves on.
+        let _unread = outln!(
             "guti: listening at {address} ({}{secured})",
             protocols.join(", ")
         );
@@ -177,10 +197,10 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
     // Said before calls are refused, so that callers can go elsewhere first.
     health.drain();
     if args.notice > 0 {
-        eprintln!("guti: not serving; draining in {} s", args.notice);
+        tracing::info!(name: "draining", "not serving; draining in {} s", args.notice);
         std::thread::sleep(Duration::from_secs(args.notice));
     }
-    eprintln!("guti: draining, at most {} s", args.drain);
+    tracing::info!(name: "draining", "draining, at most {} s", args.drain);
     server.drain(Duration::from_secs(args.drain))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ mod status;
 use crate::control::{Control, ControlOptions, DEFAULT_LISTEN, read_config};
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use corewire_observe::outln;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -99,12 +100,12 @@ fn check(file: &Path) -> anyhow::Result<ExitCode> {
     match read_config(file) {
         Ok(config) => {
             let routes: usize = config.routes.values().map(|routes| routes.len()).sum();
-            println!(
+            outln!(
                 "{} is right: {} services, {routes} routes, {} sidecars",
                 file.display(),
                 config.services.len(),
                 config.sidecars.len()
-            );
+            )?;
             Ok(ExitCode::SUCCESS)
         }
         Err(fault) => Err(fault.into()),
@@ -122,7 +123,8 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let control = Control::start(options)?;
     let mut ready = String::new();
     for address in control.addresses() {
-        println!("control: listening at {address} (xDS, registry; native, grpc, rest)");
+        // Standard output is for the person who started it; without one it serves on.
+        let _unread = outln!("control: listening at {address} (xDS, registry; native, grpc, rest)");
         ready.push_str(&format!("{address}\n"));
     }
     if let Some(file) = &args.ready_file {
@@ -135,7 +137,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         }
         reload.reload();
     }
-    eprintln!("control: draining, at most {} s", args.drain);
+    tracing::info!(name: "draining", "draining, at most {} s", args.drain);
     control.drain(Duration::from_secs(args.drain))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,7 +15,7 @@ impl Log {
     /// Lines go to standard error.
     #[must_use]
     pub fn to_stderr() -> Self {
-        Self::new(|line| eprintln!("control: {line}"))
+        Self::new(|line| tracing::info!(name: "control", "{line}"))
     }
 
     pub(crate) fn line(&self, line: &str) {

@@ -28,6 +28,7 @@
 //! (`corewire-transport`, `corewire-mesh`).
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod aka;
 mod amf;

@@ -42,6 +42,6 @@ pub(crate) async fn tell(
     if sbi.flow() == Flow::Source3
         && let Err(failure) = ask(sbi, operation, whose, changes()).await
     {
-        eprintln!("source3: {operation}: the UDM: {failure}");
+        tracing::warn!(name: "source3", "{operation}: the UDM: {failure}");
     }
 }

@@ -123,7 +123,7 @@ impl Trace {
     pub(crate) fn flush(&self) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = file.flush() {
-            eprintln!("trace: {error}");
+            tracing::error!(name: "trace-incomplete", "--trace: {error}");
         }
     }
 

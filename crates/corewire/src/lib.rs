@@ -29,6 +29,7 @@
 //! # Ok(())
 //! # }
 //! ```
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub use corewire_message::{
     Body, Bytes, CallContext, CallError, CallKind, CallStream, Caller, Channel, Code, ErrorKind,

@@ -26,6 +26,7 @@
 //! assert!(allocator.deallocate(&guti).is_err(), "it is allocated no more");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod allocator;
 mod amf_id;

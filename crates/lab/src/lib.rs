@@ -15,6 +15,7 @@
 //! # Ok(()) }
 //! ```
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod certificates;

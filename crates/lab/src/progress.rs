@@ -1,6 +1,7 @@
 //! How far the session is: a bar on a terminal, plain lines elsewhere. All on standard error;
 //! standard output is for results.
 
+use corewire_observe::errln;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ impl Progress {
     pub(crate) fn turn(&mut self, title: &str, left: Duration) {
         match self {
             Self::Bar(bar) => bar.set_message(format!("{} left  {title}: network", span(left))),
-            Self::Lines => eprintln!("[{} left] {title}", span(left)),
+            Self::Lines => errln!("[{} left] {title}", span(left)),
             #[cfg(test)]
             Self::Silent(_) => {}
         }
@@ -67,8 +68,8 @@ impl Progress {
     /// Something to keep on the screen.
     pub(crate) fn line(&mut self, text: &str) {
         match self {
-            Self::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
-            Self::Lines => eprintln!("{text}"),
+            Self::Bar(bar) => bar.suspend(|| errln!("{text}")),
+            Self::Lines => errln!("{text}"),
             #[cfg(test)]
             Self::Silent(lines) => lines.push(text.to_owned()),
         }

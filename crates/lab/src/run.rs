@@ -1,5 +1,6 @@
 //! `corewire lab run`.
 
+use corewire_observe::errln;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
@@ -7,7 +8,7 @@ use std::time::{Instant, SystemTime};
 use anyhow::bail;
 
 use crate::args::{CommonArgs, GutiArgs, Profile};
-use crate::clock::{compact, span};
+use crate::clock::span;
 use crate::core5g::{Core5g, Core5gArgs};
 use crate::guti::Guti;
 use crate::mesh::{Mesh, MeshArgs};
@@ -19,6 +20,7 @@ use crate::rmr::{Rmr, RmrArgs};
 use crate::scenario::Scenario;
 use crate::session::{self, Tally};
 use crate::stop::{EXIT_INTERRUPTED, Stop};
+use corewire_observe::utc::compact;
 
 /// Runs the GUTI evaluation.
 pub(crate) fn guti(args: &GutiArgs) -> anyhow::Result<ExitCode> {
@@ -28,7 +30,7 @@ pub(crate) fn guti(args: &GutiArgs) -> anyhow::Result<ExitCode> {
         None => Guti::new(args)?,
     };
     if let Some(caveat) = scenario.caveat() {
-        eprintln!("note: {caveat}");
+        errln!("note: {caveat}");
     }
     scenario_run(&mut scenario, &args.common, &before)
 }
@@ -42,7 +44,7 @@ pub(crate) fn mesh(args: &MeshArgs) -> anyhow::Result<ExitCode> {
         None => Mesh::new(args)?,
     };
     if let Some(caveat) = scenario.caveat() {
-        eprintln!("note: {caveat}");
+        errln!("note: {caveat}");
     }
     scenario_run(&mut scenario, &args.common, &before)
 }
@@ -67,7 +69,7 @@ pub(crate) fn rmr(args: &RmrArgs) -> anyhow::Result<ExitCode> {
         None => Rmr::new(args)?,
     };
     if let Some(caveat) = scenario.caveat() {
-        eprintln!("note: {caveat}");
+        errln!("note: {caveat}");
     }
     scenario_run(&mut scenario, &args.common, &before)
 }
@@ -84,7 +86,7 @@ pub(crate) fn qualities(args: &QualitiesArgs) -> anyhow::Result<ExitCode> {
     let before = earlier(&args.common)?;
     let mut scenario = Qualities::new(args)?;
     if let Some(caveat) = scenario.caveat() {
-        eprintln!("note: {caveat}");
+        errln!("note: {caveat}");
     }
     scenario_run(&mut scenario, &args.common, &before)
 }
@@ -110,27 +112,27 @@ fn scenario_run(
     if let Some(record) = before.last()
         && record.host != crate::machine::host()
     {
-        eprintln!(
+        errln!(
             "note: {} was begun on another machine: {:?}",
             dir.display(),
             record.host
         );
     }
-    eprintln!("{}", session::announcement(&plan, &dir));
+    errln!("{}", session::announcement(&plan, &dir));
 
     let stop = Stop::on_signal()?;
     let mut progress = Progress::detect();
     let begun = Instant::now();
     let tally = session::run(scenario, plan, &dir, &stop, &mut progress, common.any_state)?;
-    eprintln!("{}", closing(&tally, begun, &dir));
+    errln!("{}", closing(&tally, begun, &dir));
     let records = results::read(&dir)?;
     if records.is_empty() {
-        eprintln!("no run came to a result: there is nothing to report on");
+        errln!("no run came to a result: there is nothing to report on");
     } else {
         crate::write_report(&dir)?;
     }
     if let Some(warning) = disturbance(&records) {
-        eprintln!("{warning}");
+        errln!("{warning}");
     }
     Ok(exit_code(&tally, scenario.holes_are_failures()))
 }

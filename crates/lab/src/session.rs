@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::clock::{rfc3339, span};
+use crate::clock::span;
 use crate::machine;
 use crate::order::{Due, Next, OpenTurn, Order};
 use crate::progress::Progress;
@@ -15,6 +15,7 @@ use crate::results::{self, Appender};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step, Turn};
 use crate::states::States;
 use crate::stop::Stop;
+use corewire_observe::utc::rfc3339;
 
 /// Windows are not shortened below this: fewer requests would say nothing.
 pub(crate) const SHORTEST_WINDOW: Duration = Duration::from_millis(100);

@@ -9,6 +9,7 @@
 //! where (`corewire-control`).
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod balanced;
 pub mod bridge;

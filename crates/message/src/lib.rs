@@ -22,6 +22,7 @@
 //! let response = Response::ok(request.body);
 //! assert_eq!(response.status.code(), Code::Ok);
 //! ```
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod blocking;
 mod body;

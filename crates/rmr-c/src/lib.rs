@@ -17,6 +17,7 @@
 //!
 //! A context that was closed keeps its (emptied) memory: programs may still hold its address in
 //! another thread, and get an error instead of a crash.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![allow(
     unsafe_code,
     reason = "pointers from C are dereferenced, and buffers are C's, here"

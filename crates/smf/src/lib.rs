@@ -17,6 +17,7 @@
 //! This crate holds no procedure of the 5G core: a replica answers with a fixed document, because
 //! it is the way there and back that is measured.
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod clock;
 mod gateway;

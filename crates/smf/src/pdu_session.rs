@@ -13,6 +13,7 @@ use corewire::{
     Body, Bytes, CallContext, Caller, Channel, ClientOptions, Code, Headers, Operation, Request,
     Response, Server, Service, Status, parse_address,
 };
+use corewire_observe::outln;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -102,7 +103,8 @@ impl PduSessionArgs {
             report::end_with_stdin();
         } else {
             for name in names {
-                println!("smf-pdu-session: listening at {name}");
+                // Standard output is for the person who started it; without one the NF serves on.
+                let _unread = outln!("smf-pdu-session: listening at {name}");
             }
         }
         signals.forever().next();

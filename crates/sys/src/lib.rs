@@ -2,6 +2,7 @@
 //!
 //! Each module is a thin, safe face over one facility of the operating system or one C library and
 //! holds no policy. Every unsafe block names the invariant that makes it sound.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![allow(unsafe_code, reason = "this crate exists to hold it")]
 
 mod association_change;

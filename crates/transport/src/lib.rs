@@ -11,6 +11,7 @@
 //! | a thread | [`EventLoop::listen`] |
 //!
 //! Not here: where a call goes, whether it may, how often it is tried. That is the mesh.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod blocking;
 mod endpoint;

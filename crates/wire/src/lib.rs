@@ -3,6 +3,7 @@
 //! Every protocol implements [`Core`], the seam between protocols and drivers, and every decoder
 //! here is a pure function with a fuzz target. Byte-level pages: `docs/native-protocol.md`,
 //! `docs/rmr-wire.md`.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod core;
 mod deadlines;

@@ -22,6 +22,7 @@
 //! assert_eq!(any.type_url, ResourceType::Cluster.type_url());
 //! assert_eq!(any.unpack::<Cluster>().unwrap(), cluster);
 //! ```
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod any;
 mod resource_type;

@@ -79,7 +79,7 @@ async fn idle(ue: &mut Ue) {
         let (context, handle) = (entry.context.clone(), entry.handle);
         let named = (session, handle);
         if let Err(failure) = nsmf::user_plane(ue, &context, named, false).await {
-            eprintln!("amf: the SMF does not know that a UE is idle: {failure}");
+            tracing::warn!(name: "smf-update-failed", "the SMF was not notified that a UE is idle: {failure}");
             if failure.status() == Some(404) {
                 ue.sessions.remove(&session);
             }

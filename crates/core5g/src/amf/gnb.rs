@@ -92,7 +92,12 @@ impl Gnb {
     pub(super) fn send(&self, stream: u16, message: &NgapMessage) {
         let octets = match message.encode() {
             Ok(octets) => octets,
-            Err(error) => return eprintln!("amf: a message for a gNB: {error}"),
+            Err(error) => {
+                return tracing::error!(
+                    name: "n2-encode-failed",
+                    "a message for a gNB: {error}"
+                );
+            }
         };
         if let Some(trace) = &self.trace {
             trace.n2(Kind::N2Out, message.name());
@@ -100,7 +105,9 @@ impl Gnb {
         match self.association.send(stream, PPID, &octets) {
             // Its UEs are told that it is gone; nobody waits for this message.
             Ok(()) | Err(SendError::Ended) => {}
-            Err(error) => eprintln!("amf: a gNB does not take a message: {error}"),
+            Err(error) => {
+                tracing::warn!(name: "n2-send-failed", "a gNB does not take a message: {error}")
+            }
         }
     }
 
@@ -378,8 +385,9 @@ pub(super) fn listen(amf: &Arc<Amf>, carrier: &str, address: &str) -> anyhow::Re
     let mut acceptor = driver
         .listen(address)
         .with_context(|| format!("N2 cannot be listened at {address}"))?;
-    eprintln!(
-        "amf: N2 at {}: {}",
+    tracing::info!(
+        name: "n2-listening",
+        "N2 at {}: {}",
         acceptor.address(),
         driver.description()
     );
@@ -400,7 +408,11 @@ fn accept(amf: &Arc<Amf>, association: Association) {
         drop(connected);
         // Nobody waits for what it may still say.
         association.sender().abort();
-        return eprintln!("amf: an association too many: --gnbs {}", amf.gnbs.limit);
+        return tracing::warn!(
+            name: "n2-refused",
+            "an association beyond --gnbs {}",
+            amf.gnbs.limit
+        );
     }
     let number = amf.gnbs.next.fetch_add(1, Ordering::Relaxed);
     let gnb = Arc::new(Gnb {
@@ -587,7 +599,10 @@ fn take(gnb: &Arc<Gnb>, slot: &Arc<Slot>, ran: u32, stream: u16) -> Option<Link>
 fn to_ue(amf: &Arc<Amf>, gnb: &Arc<Gnb>, ue: UePair, event: impl FnOnce(ConnectionId) -> Event) {
     if let Some((slot, id)) = gnb.of(ue) {
         if slot.deliver(event(id)) == Delivery::Dropped {
-            eprintln!("amf: a UE is gone, or sends faster than it is served");
+            tracing::warn!(
+                name: "n2-message-dropped",
+                "a UE is gone, or sends faster than it is served"
+            );
         }
         return;
     }

@@ -47,7 +47,7 @@ impl Gutis {
                 let body = json::deallocate_request_json(guti);
                 let request = SbiRequest::post(DEALLOCATE).octets("application/json", body);
                 if let Err(failure) = sbi.at(address, request).await {
-                    eprintln!("amf: the GUTI service keeps a GUTI: {failure}");
+                    tracing::warn!(name: "guti-release-failed", "the GUTI service keeps a GUTI: {failure}");
                 }
             }
         }

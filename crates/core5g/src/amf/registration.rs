@@ -111,7 +111,7 @@ async fn register(
     ue.allowed = allowed;
     if request.kind != RegistrationKind::Periodic || ue.guti.is_none() {
         super::store::new_guti(ue).await.map_err(|failure| {
-            eprintln!("amf: no GUTI: {failure}");
+            tracing::warn!(name: "no-guti", "no GUTI: {failure}");
             initial::refuse_registration(ue, MmCause::CONGESTION, true);
             Ended::Refused
         })?;
@@ -168,7 +168,7 @@ async fn subscribe(ue: &mut Ue) -> Result<(), SbiFailure> {
 }
 
 fn refused_by_udm(ue: &mut Ue, failure: &SbiFailure) -> Ended {
-    eprintln!("amf: the UDM: {failure}");
+    tracing::warn!(name: "udm-refused", "the UDM: {failure}");
     initial::refuse_registration(ue, cause_of(failure), true);
     Ended::Refused
 }

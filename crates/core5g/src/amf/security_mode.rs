@@ -31,7 +31,7 @@ pub(super) async fn run(
     let context = match NasSecurityContext::new(kamf, ksi, algorithms, Side::Network) {
         Ok(context) => context,
         Err(error) => {
-            eprintln!("amf: no security context: {error}");
+            tracing::error!(name: "no-security-context", "no security context: {error}");
             return Err(Ended::Refused);
         }
     };

@@ -72,7 +72,7 @@ pub(super) async fn uplink(ue: &mut Ue, transport: UplinkNasTransport) {
     match nsmf::update_n1(ue, &context, transport.payload.clone()).await {
         Ok(updated) => carry(ue, session, updated),
         Err(failure) => {
-            eprintln!("amf: an SMF: {failure}");
+            tracing::warn!(name: "smf-update-failed", "an SMF: {failure}");
             if failure.status() == Some(404) {
                 ue.sessions.remove(&session);
             }
@@ -110,7 +110,7 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
         }
         Err(NotCreated::Rejected(message)) => to_ue(ue, session, &message),
         Err(NotCreated::Failed(failure)) => {
-            eprintln!("amf: no SMF takes a session: {failure}");
+            tracing::warn!(name: "smf-create-failed", "no SMF takes a session: {failure}");
             let cause = match failure.cause() {
                 Some("DNN_NOT_SUPPORTED" | "DNN_DENIED") => MmCause::DNN_NOT_SUPPORTED,
                 _ => MmCause::PAYLOAD_NOT_FORWARDED,
@@ -229,7 +229,10 @@ fn carry(ue: &mut Ue, session: u8, updated: Updated) {
             };
             link.release_session(release, nas);
         }
-        other => eprintln!("amf: an SMF sends a gNB {other}, which is not known here"),
+        other => tracing::warn!(
+            name: "unknown-n2-information",
+            "an SMF sends a gNB {other}, which is not known here"
+        ),
     }
 }
 
@@ -309,7 +312,7 @@ async fn plane(ue: &mut Ue, id: PduSessionId) -> Option<SessionSetup> {
             transfer: octets.to_vec(),
         }),
         Err(failure) => {
-            eprintln!("amf: an SMF gives no user plane: {failure}");
+            tracing::warn!(name: "smf-update-failed", "an SMF gives no user plane: {failure}");
             if failure.status() == Some(404) {
                 ue.sessions.remove(&session);
             }
@@ -375,7 +378,9 @@ async fn done(ue: &mut Ue, kind: &str, sessions: Vec<SessionTransfer>) {
         }
         match nsmf::update_n2(ue, &context, kind, transfer).await {
             Ok(updated) => carry(ue, session, updated),
-            Err(failure) => eprintln!("amf: an SMF does not know what a gNB did: {failure}"),
+            Err(failure) => {
+                tracing::warn!(name: "smf-update-failed", "an SMF was not notified of what a gNB did: {failure}")
+            }
         }
         if kind == "PDU_RES_SETUP_RSP" {
             // The session is the UE's from now on, whatever becomes of this process.

@@ -117,7 +117,7 @@ impl Ue {
         if self.guti.is_some()
             && let Err(failure) = put(self).await
         {
-            eprintln!("amf: a context is not stored: {failure}");
+            tracing::warn!(name: "store-failed", "a context is not stored: {failure}");
         }
     }
 
@@ -310,7 +310,7 @@ async fn read<T: DeserializeOwned>(sbi: &Sbi, name: &str) -> Option<T> {
         Ok(document) => Some(document),
         Err(failure) if failure.status() == Some(404) => None,
         Err(failure) => {
-            eprintln!("amf: a stored context cannot be read: {failure}");
+            tracing::warn!(name: "store-failed", "a stored context cannot be read: {failure}");
             None
         }
     }
@@ -414,7 +414,7 @@ async fn delete(ue: &Ue, name: &str) {
     let request = SbiRequest::delete(format!("{RECORDS}/{name}"));
     match ue.sbi.call(SERVICE, request).await {
         Err(failure) if failure.status() != Some(404) => {
-            eprintln!("amf: a stored context is not removed: {failure}");
+            tracing::warn!(name: "store-failed", "a stored context is not removed: {failure}");
         }
         _ => {}
     }

@@ -334,8 +334,9 @@ impl Ue {
     /// protected with a count that the store does not know to be used.
     pub(super) fn protect(&mut self, message: &NasMessage) -> Option<Vec<u8>> {
         if self.counts_left() == 0 {
-            eprintln!(
-                "amf: {} is not sent: no NAS COUNT can be reserved for it while the UDSF does not answer",
+            tracing::warn!(
+                name: "no-nas-count",
+                "{} is not sent: no NAS COUNT can be reserved for it while the UDSF does not answer",
                 message.name()
             );
             return None;
@@ -345,7 +346,13 @@ impl Ue {
             None => message.encode(),
         };
         octets
-            .inspect_err(|error| eprintln!("amf: {} cannot be sent: {error}", message.name()))
+            .inspect_err(|error| {
+                tracing::error!(
+                    name: "nas-encode-failed",
+                    "{} cannot be sent: {error}",
+                    message.name()
+                );
+            })
             .ok()
     }
 

@@ -46,7 +46,9 @@ impl Mirror {
             let id = instance.id.to_string();
             match registry.register(instance) {
                 Ok(_) => now.push(id),
-                Err(refusal) => eprintln!("nrf: {id} is not in the mesh: {refusal}"),
+                Err(refusal) => {
+                    tracing::warn!(name: "mirror-refused", "{id} is not in the mesh: {refusal}")
+                }
             }
         }
         let mut of = self.of.lock().unwrap_or_else(PoisonError::into_inner);

@@ -111,7 +111,7 @@ async fn deliver(runtime: &Runtime, notification: &Notification) {
         match wait {
             Some(wait) if !refused => runtime.sleep(*wait).await,
             _ => {
-                eprintln!("nrf: {} is not told: {failure}", notification.uri);
+                tracing::warn!(name: "notification-failed", "{} was not notified: {failure}", notification.uri);
                 return;
             }
         }

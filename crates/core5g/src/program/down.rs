@@ -3,6 +3,7 @@
 use super::args::DownArgs;
 use super::process::end_all;
 use super::state::Core;
+use corewire_observe::outln;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ pub(super) fn run(args: &DownArgs) -> anyhow::Result<ExitCode> {
     let folder = args.folder.path()?;
     // From here on nothing is started again, and what was is known.
     let Some(core) = Core::change(&folder, |core| core.ending = true)? else {
-        println!("no core runs ({})", folder.display());
+        outln!("no core runs ({})", folder.display())?;
         return Ok(ExitCode::SUCCESS);
     };
     let alive = core.nfs.iter().filter(|nf| nf.is_alive()).count();
@@ -23,6 +24,6 @@ pub(super) fn run(args: &DownArgs) -> anyhow::Result<ExitCode> {
         end_all(std::slice::from_ref(first), PATIENCE);
     }
     Core::forget(&folder)?;
-    println!("core: {alive} NFs ended; logs in {}", folder.display());
+    outln!("core: {alive} NFs ended; logs in {}", folder.display())?;
     Ok(ExitCode::SUCCESS)
 }

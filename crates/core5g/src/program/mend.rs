@@ -4,6 +4,7 @@ use super::args::MendArgs;
 use super::plan::Program;
 use super::process::{Starting, end_all};
 use super::state::{Core, Nf};
+use corewire_observe::{errln, outln};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,10 +18,10 @@ pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
     let folder = args.folder.path()?;
     loop {
         let Some(core) = Core::read(&folder)?.filter(|core| !core.ending) else {
-            println!(
+            outln!(
                 "no core runs ({}); start one: corewire core up",
                 folder.display()
-            );
+            )?;
             // With --watch: it was ended.
             return Ok(if args.watch {
                 ExitCode::SUCCESS
@@ -31,7 +32,7 @@ pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
         for nf in core.nfs.iter().filter(|nf| !nf.is_alive()) {
             match again(nf, &folder) {
                 Ok(nf) => keep(nf, &folder)?,
-                Err(error) if args.watch => eprintln!("{error:#}; trying again"),
+                Err(error) if args.watch => errln!("{error:#}; trying again"),
                 Err(error) => return Err(error),
             }
         }
@@ -53,10 +54,12 @@ fn keep(new: Nf, folder: &Path) -> anyhow::Result<()> {
         }
     })?;
     if stays {
-        println!(
+        outln!(
             "{:<18} {:<21} pid {}, started again",
-            new.name, new.address, new.pid
-        );
+            new.name,
+            new.address,
+            new.pid
+        )?;
     } else {
         end_all(&[new], Duration::from_secs(1));
     }

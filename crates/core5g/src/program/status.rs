@@ -5,6 +5,8 @@ use super::state::{Core, Nf};
 use corewire::blocking::{Caller as _, Client};
 use corewire::tls::ClientTls;
 use corewire::{ClientOptions, Request};
+use corewire_observe::outln;
+use corewire_observe::terminal::OutputError;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,17 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let folder = args.folder.path()?;
     let Some(core) = Core::read(&folder)? else {
-        println!(
+        outln!(
             "no core runs ({}); start one: corewire core up",
             folder.display()
-        );
+        )?;
         return Ok(ExitCode::FAILURE);
     };
     let tls = core.tls.client()?;
     let rows: Vec<Row<'_>> = core.nfs.iter().map(|nf| Row::of(nf, &tls)).collect();
     if args.json {
         let nfs: Vec<Value> = rows.iter().map(Row::document).collect();
-        println!(
+        outln!(
             "{}",
             json!({
                 "transport": core.transport,
@@ -35,17 +37,25 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
                 "n2Address": core.n2_address,
                 "nfs": nfs,
             })
-        );
+        )?;
     } else {
-        println!(
+        outln!(
             "transport {}, flow {}, {} event loop(s) an NF, N2 over {} at {}",
-            core.transport, core.flow, core.threads, core.n2, core.n2_address
-        );
-        println!(
+            core.transport,
+            core.flow,
+            core.threads,
+            core.n2,
+            core.n2_address
+        )?;
+        outln!(
             "{:<18} {:>8}  {:<21} {:>9} {:>9}  numbers",
-            "NF", "pid", "address", "CPU s", "MiB"
-        );
-        rows.iter().for_each(Row::print);
+            "NF",
+            "pid",
+            "address",
+            "CPU s",
+            "MiB"
+        )?;
+        rows.iter().try_for_each(Row::print)?;
     }
     Ok(match rows.iter().all(|row| row.alive) {
         true => ExitCode::SUCCESS,
@@ -89,15 +99,14 @@ impl<'a> Row<'a> {
         })
     }
 
-    fn print(&self) {
+    fn print(&self) -> Result<(), OutputError> {
         let name = &self.nf.name;
         if !self.alive {
-            println!(
+            return outln!(
                 "{name:<18} {:>8}  not running; log: {}",
                 self.nf.pid,
                 self.nf.log.display()
             );
-            return;
         }
         let cpu = self.cpu.unwrap_or_default().as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "it is shown with one digit")]
@@ -110,10 +119,11 @@ impl<'a> Row<'a> {
             Value::Null => "does not answer".to_owned(),
             other => other.to_string(),
         };
-        println!(
+        outln!(
             "{name:<18} {:>8}  {:<21} {cpu:>9.2} {mib:>9.1}  {numbers}",
-            self.nf.pid, self.nf.address
-        );
+            self.nf.pid,
+            self.nf.address
+        )
     }
 }
 

@@ -10,6 +10,8 @@ use super::state::{Core, Nf};
 use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use corewire::mesh::config::Transport;
+use corewire_observe::outln;
+use corewire_observe::terminal::OutputError;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -76,9 +78,9 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
         return Err(error);
     }
     if args.json {
-        println!("{}", serde_json::to_string(&core)?);
+        outln!("{}", serde_json::to_string(&core)?)?;
     } else {
-        print(&core, &folder, &subscribers);
+        print(&core, &folder, &subscribers)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -189,31 +191,33 @@ fn subscribers(config: &Config, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-fn print(core: &Core, folder: &Path, subscribers: &Path) {
+fn print(core: &Core, folder: &Path, subscribers: &Path) -> Result<(), OutputError> {
     for nf in &core.nfs {
-        println!("{:<18} {:<21} pid {}", nf.name, nf.address, nf.pid);
+        outln!("{:<18} {:<21} pid {}", nf.name, nf.address, nf.pid)?;
     }
-    println!(
+    outln!(
         "{:<18} {:<21} N2 over {}",
-        "gNBs connect to", core.n2_address, core.n2
-    );
+        "gNBs connect to",
+        core.n2_address,
+        core.n2
+    )?;
     let secured = match core.tls.certificate {
         Some(_) => " with mutual TLS",
         None => "",
     };
-    println!(
+    outln!(
         "NFs call each other over {}{secured}, flow {}; state and logs in {}",
         core.transport,
         core.flow,
         folder.display()
-    );
+    )?;
     let n2 = &core.n2;
-    println!("\nnext:");
-    println!(
+    outln!("\nnext:")?;
+    outln!(
         "  corewire ran attach --ues 1 --amf {} --n2 {n2} --subscribers {}",
         core.n2_address,
         subscribers.display()
-    );
-    println!("  corewire core status --state {}", folder.display());
-    println!("  corewire core down --state {}", folder.display());
+    )?;
+    outln!("  corewire core status --state {}", folder.display())?;
+    outln!("  corewire core down --state {}", folder.display())
 }

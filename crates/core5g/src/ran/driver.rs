@@ -108,7 +108,7 @@ pub(crate) fn run(
                 break;
             }
             End::Lost(ended) => {
-                eprintln!("corewire ran: {ended}; connecting again");
+                tracing::warn!(name: "n2-lost", "{ended}; connecting again");
                 gnb.lost(Instant::now());
                 run.collect(&mut gnb, &mut report);
             }

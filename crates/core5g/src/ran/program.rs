@@ -1,5 +1,7 @@
 //! `corewire ran`: gNBs and UEs as a program.
 
+use corewire_observe::terminal::write_err;
+use corewire_observe::{errln, outln};
 use std::io::IsTerminal as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -161,20 +163,20 @@ impl AttachArgs {
         })
         .context("N2")?;
         if !self.json {
-            eprintln!("N2 to {amf}: {}", driver.description());
+            errln!("N2 to {amf}: {}", driver.description());
         }
         let trace = self.trace.as_deref().map(Trace::create).transpose()?;
         let report = self.attach(&driver, amf, pace, gnbs, trace.as_ref());
         if let Some(trace) = trace {
             trace.flush();
         }
-        println!(
+        outln!(
             "{}",
             match self.json {
                 true => report.json(self.ues),
                 false => report.table(self.ues),
             }
-        );
+        )?;
         let good = report.finished == self.ues && report.failed() == 0 && report.faults.is_empty();
         Ok(if good {
             ExitCode::SUCCESS
@@ -305,7 +307,7 @@ fn wait_for_line(pause: &Pause, over: &AtomicBool, ues: usize) {
         }
         std::thread::sleep(LOOK);
     }
-    println!("{{\"event\":\"paused\"}}");
+    let _unread = outln!("{{\"event\":\"paused\"}}");
     let _nobody = std::io::stdin().lines().next();
     pause.end();
 }
@@ -316,10 +318,10 @@ fn watch(progress: &Progress, over: &AtomicBool, ues: usize) {
     while !over.load(Ordering::Relaxed) {
         let done = progress.done.load(Ordering::Relaxed);
         let failed = progress.failed.load(Ordering::Relaxed);
-        eprint!("\r{done} of {ues} UEs, {failed} failed ");
+        write_err(format_args!("\r{done} of {ues} UEs, {failed} failed "));
         std::thread::sleep(EVERY);
     }
-    eprint!("\r\x1b[K");
+    write_err(format_args!("\r\x1b[K"));
 }
 
 /// `ID:A:HEX` or `ID:B:HEX`.

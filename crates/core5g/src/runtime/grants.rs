@@ -196,6 +196,9 @@ fn shown(headers: &Headers) -> Option<&str> {
 fn tell(service: &str, failure: &SbiFailure) {
     if failure.status().is_some() {
         let answer = String::from_utf8_lossy(failure.answer());
-        eprintln!("no access token for {service}: {failure}: {answer:.200}");
+        tracing::warn!(
+            name: "no-access-token",
+            "no access token for {service}: {failure}: {answer:.200}"
+        );
     }
 }

@@ -59,9 +59,20 @@ impl Gauges {
 
     fn document(&self) -> Value {
         let gauges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = corewire_observe::log::counters();
+        let of_log = [
+            ("logLinesLost", log.lost),
+            ("logLinesSuppressed", log.suppressed),
+        ];
         let fields: Map<String, Value> = gauges
             .iter()
             .map(|(name, gauge)| ((*name).to_owned(), gauge.value().into()))
+            .chain(
+                of_log
+                    .into_iter()
+                    .filter(|(_, lines)| *lines > 0)
+                    .map(|(name, lines)| (name.to_owned(), lines.into())),
+            )
             .collect();
         Value::Object(fields)
     }

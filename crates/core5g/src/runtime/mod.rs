@@ -36,6 +36,7 @@ use anyhow::{Context as _, bail};
 use corewire::health::{Health, Serving};
 use corewire::mesh::config::Transport;
 use corewire::{LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
+use corewire_observe::outln;
 use directory::Directory;
 use grants::Grants;
 use guard::Guard;
@@ -172,9 +173,8 @@ fn run<S: Service>(
         Some(_) => "https",
         None => "http",
     };
-    let who = place.clone();
-    server_options.on_fault = Some(OnFault::new(move |peer, why| {
-        eprintln!("{who}: {}: {why}", peer.address);
+    server_options.on_fault = Some(OnFault::new(|peer, why| {
+        tracing::warn!(name: "peer-fault", "{}: {why}", peer.address);
     }));
     // Registered before the server starts, so that no signal is missed.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
@@ -185,6 +185,7 @@ fn run<S: Service>(
             None => random_instance().context("no instance id could be drawn")?,
         },
     };
+    corewire_observe::log::set_instance(&instance);
     let trace = options.trace.as_deref().map(Trace::create).transpose()?;
     let trace = trace.map(Arc::new);
     let gauges = hosted::Gauges::default();
@@ -236,13 +237,17 @@ fn run<S: Service>(
     if let Some(registered) = &registered
         && !registered.wait(REGISTRATION_PATIENCE)
     {
-        eprintln!("{place}: the NRF does not answer yet; going on, and asking again");
+        tracing::warn!(
+            name: "nrf-silent",
+            "the NRF does not answer yet; serving without it, and asking again"
+        );
     }
     if options.nrf.is_some() {
         let missing = found_by(&runtime, Instant::now() + PEERS_PATIENCE);
         if !missing.is_empty() {
-            eprintln!(
-                "{place}: nobody offers {} yet; going on",
+            tracing::warn!(
+                name: "services-missing",
+                "no instance offers {} yet; serving without",
                 missing.join(", ")
             );
         }
@@ -254,7 +259,8 @@ fn run<S: Service>(
         }
     } else {
         for address in &addresses {
-            println!("{place}: listening at {address}");
+            // Standard output is for the person who started it; without one the NF serves on.
+            let _unread = outln!("{place}: listening at {address}");
         }
     }
     signals.forever().next();

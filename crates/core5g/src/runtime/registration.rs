@@ -88,8 +88,9 @@ impl Registration {
                 }
                 Err(failure) => {
                     if failure.status() == Some(401) {
-                        eprintln!(
-                            "the NRF does not register this instance: {failure} (--client-secret)"
+                        tracing::error!(
+                            name: "registration-refused",
+                            "the NRF refuses to register this instance: {failure} (--client-secret)"
                         );
                     }
                     self.runtime.sleep(wait).await;

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use corewire::blocking::{Caller as _, Client};
 use corewire::{Body, ClientOptions, Endpoint, Headers, Operation, Request};
+use corewire_observe::outln;
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -136,21 +137,21 @@ impl SubscriberArgs {
                 let entry: Entry = serde_json::from_value(document)?;
                 entry.check().map_err(anyhow::Error::msg)?;
                 ask(None, ADDED, serde_json::to_vec(&entry)?)?;
-                println!("added {} ({})", args.supi, args.count);
+                outln!("added {} ({})", args.supi, args.count)?;
             }
             What::List(_) => {
                 let body = ask(Some("GET"), ADDED, Vec::new())?;
                 let all: Vec<AddedSubscriber> = serde_json::from_slice(&body)?;
-                println!("{:<24} {:>10}  slices", "first SUPI", "count");
+                outln!("{:<24} {:>10}  slices", "first SUPI", "count")?;
                 for one in all {
                     let slices = one.slices.join(" ");
-                    println!("{:<24} {:>10}  {slices}", one.supi.to_string(), one.count);
+                    outln!("{:<24} {:>10}  {slices}", one.supi.to_string(), one.count)?;
                 }
             }
             What::Remove(args) => {
                 let path = format!("{ADDED}/{}", args.supi);
                 ask(Some("DELETE"), &path, Vec::new())?;
-                println!("removed {}", args.supi);
+                outln!("removed {}", args.supi)?;
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -128,7 +128,7 @@ impl Udm {
                 told = task.sbi(0).at(&uri, request.clone()).await;
             }
             if let Err(failure) = told {
-                eprintln!("udm: a deregistration could not be told to {uri}: {failure}");
+                tracing::warn!(name: "deregistration-not-notified", "{uri} was not notified of a deregistration: {failure}");
             }
         });
     }

@@ -116,8 +116,9 @@ impl Embedded {
                 };
                 let (journal, recovered) = Journal::open(folder, "udsf", apply, contents)?;
                 if recovered.cut > 0 {
-                    eprintln!(
-                        "udsf: {} octets at the end of the log were not whole and are left out",
+                    tracing::warn!(
+                        name: "log-cut",
+                        "{} octets at the end of the log were not whole and are left out",
                         recovered.cut
                     );
                 }

@@ -1,5 +1,6 @@
 //! A core that runs for one run: up, its processes, down.
 
+use corewire_observe::errln;
 use std::ffi::OsStr;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -98,7 +99,7 @@ impl Core {
 impl Drop for Core {
     fn drop(&mut self) {
         if let Err(failure) = self.corewire("down", []) {
-            eprintln!("{failure}");
+            errln!("{failure}");
         }
     }
 }

@@ -4,6 +4,8 @@ use crate::boundary::boundary;
 use libc::{c_char, c_int, c_uint, c_void};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
+use std::fmt;
+use std::io::Write as _;
 use std::ptr::null_mut;
 
 /// The class of numbers.
@@ -213,9 +215,14 @@ pub unsafe extern "C" fn rmr_sym_dump(pointer: *mut c_void) {
             for (key, val) in &table.entries {
                 match key {
                     Key::Name(_, name) => {
-                        eprintln!("symtab dump: key={} val@={val:p}", name.to_string_lossy());
+                        say(format_args!(
+                            "symtab dump: key={} val@={val:p}",
+                            name.to_string_lossy()
+                        ));
                     }
-                    Key::Number(number) => eprintln!("symtab dump: nkey={number} val@={val:p}"),
+                    Key::Number(number) => {
+                        say(format_args!("symtab dump: nkey={number} val@={val:p}"));
+                    }
                 }
             }
         }
@@ -234,6 +241,13 @@ pub unsafe extern "C" fn rmr_sym_stats(pointer: *mut c_void, level: c_int) {
         }
         let (entries, room) = (table.entries.len(), table.entries.capacity());
         let deleted = table.deleted;
-        eprintln!("symtab stats: {room}(size) {entries}(inhab) {deleted}(dead)");
+        say(format_args!(
+            "symtab stats: {room}(size) {entries}(inhab) {deleted}(dead)"
+        ));
     }
+}
+
+/// Writes a line to standard error, as the original does; one that cannot be written is dropped.
+fn say(line: fmt::Arguments<'_>) {
+    let _dropped = writeln!(std::io::stderr(), "{line}");
 }

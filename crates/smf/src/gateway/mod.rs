@@ -15,6 +15,7 @@ use crate::tls::TlsArgs;
 use anyhow::Context as _;
 use clap::Args;
 use corewire::{Body, Caller, EventLoop, LoopHandle, Request};
+use corewire_observe::outln;
 use load::{Outcome, Pace, Plan};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -184,7 +185,7 @@ impl GatewayArgs {
         if self.json {
             report::event(&self.result(&outcome, connections, first_ns));
         } else {
-            println!("{}", in_words(&outcome, first_ns));
+            outln!("{}", in_words(&outcome, first_ns))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -37,7 +37,7 @@ pub(in crate::amf) enum Refusal {
 impl Refusal {
     /// TS 29.524, table 4.2.2.2-1.
     fn of(failure: &SbiFailure) -> Self {
-        eprintln!("amf: the AUSF: {failure}");
+        tracing::warn!(name: "ausf-refused", "the AUSF: {failure}");
         match (failure.status(), failure.cause()) {
             (Some(403), Some("SERVING_NETWORK_NOT_AUTHORIZED")) => {
                 Self::Cause(MmCause::SERVING_NETWORK_NOT_AUTHORIZED)

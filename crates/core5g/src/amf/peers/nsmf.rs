@@ -149,7 +149,7 @@ pub(in crate::amf) async fn release(ue: &Ue, context: &str) {
     let request = SbiRequest::post(format!("{context}/release")).octets("application/json", "{}");
     match ue.sbi.call(SERVICE, request).await {
         Err(failure) if failure.status() != Some(404) => {
-            eprintln!("amf: the SMF keeps a session: {failure}");
+            tracing::warn!(name: "smf-release-failed", "the SMF keeps a session: {failure}");
         }
         _ => {}
     }

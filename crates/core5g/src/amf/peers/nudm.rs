@@ -46,7 +46,7 @@ pub(in crate::amf) async fn deregister(ue: &Ue) {
         .octets("application/merge-patch+json", patch.to_string());
     match ue.sbi.call("nudm-uecm", request).await {
         Err(failure) if failure.status() != Some(404) => {
-            eprintln!("amf: the UDM still knows of a UE: {failure}");
+            tracing::warn!(name: "udm-deregistration-failed", "a UE is still registered at the UDM: {failure}");
         }
         _ => {}
     }

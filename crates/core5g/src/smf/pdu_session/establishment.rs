@@ -129,11 +129,11 @@ impl PduSessions {
                 // The UE asked for its session once more, or let go of it: nothing is to be said to
                 // it, and what was made meanwhile is undone.
                 if let Err(failure) = sbi.release(&context.session_key()).await {
-                    eprintln!("smf: {reference}: the UPF keeps its tunnel: {failure}");
+                    tracing::warn!(name: "upf-release-failed", "{reference}: the UPF keeps its tunnel: {failure}");
                 }
             }
             Err(failure) => {
-                eprintln!("smf: {reference}: not established: {failure}");
+                tracing::warn!(name: "establishment-failed", "{reference}: not established: {failure}");
                 let cause = SmCause::INSUFFICIENT_RESOURCES;
                 let reject = nas::establishment_reject(context.pdu_session_id, asked.pti, cause);
                 // The UE's own timer (T3580) is the other way to learn it.
@@ -215,8 +215,9 @@ async fn register(sbi: &Sbi, runtime: &Runtime, context: &SmContext) {
         Err(failure) => Err(failure),
     };
     if let Err(failure) = registered {
-        eprintln!(
-            "smf: {}: the UDM does not know of it: {failure}",
+        tracing::warn!(
+            name: "udm-registration-failed",
+            "{}: not registered at the UDM: {failure}",
             context.reference
         );
     }
@@ -230,8 +231,9 @@ pub(super) async fn deregister(sbi: &Sbi, context: &SmContext) {
     let request = SbiRequest::delete(registration_path(context));
     match sbi.call("nudm-uecm", request).await {
         Err(failure) if failure.status() != Some(404) => {
-            eprintln!(
-                "smf: {}: the UDM still knows of it: {failure}",
+            tracing::warn!(
+                name: "udm-deregistration-failed",
+                "{}: still registered at the UDM: {failure}",
                 context.reference
             );
         }

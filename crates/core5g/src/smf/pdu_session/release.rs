@@ -62,7 +62,10 @@ impl PduSessions {
         self.runtime.spawn(self.turn(), async move {
             task.forget(reference, &context, &sbi).await;
             if let Err(failure) = n1n2::notify_released(&sbi, &context).await {
-                eprintln!("smf: {reference}: the AMF does not know that it is gone: {failure}");
+                tracing::warn!(
+                    name: "amf-not-notified",
+                    "{reference}: the AMF was not notified of the release: {failure}"
+                );
             }
         });
     }

@@ -130,7 +130,7 @@ impl PduSessions {
         let left = at_upf.unwrap_or_default().into_iter();
         for key in left.filter(|key| !stored.contains(key.reference())) {
             if let Err(failure) = sbi.release(&key).await {
-                eprintln!("smf: the UPF keeps a tunnel of nobody: {failure}");
+                tracing::warn!(name: "upf-release-failed", "the UPF keeps a tunnel without a session: {failure}");
             }
         }
     }
@@ -207,7 +207,7 @@ impl PduSessions {
         }
         self.count();
         if let Err(failure) = sbi.release(&context.session_key()).await {
-            eprintln!("smf: {reference}: the UPF keeps its tunnel: {failure}");
+            tracing::warn!(name: "upf-release-failed", "{reference}: the UPF keeps its tunnel: {failure}");
             let key = context.session_key();
             self.until_done(sbi, move |sbi| {
                 let key = key.clone();
@@ -215,7 +215,7 @@ impl PduSessions {
             });
         }
         if let Err(failure) = self.contexts.remove_stored(reference, sbi).await {
-            eprintln!("smf: {reference}: stays in the store: {failure}");
+            tracing::warn!(name: "store-remove-failed", "{reference}: stays in the store: {failure}");
             let task = Arc::clone(self);
             self.until_done(sbi, move |sbi| {
                 let task = Arc::clone(&task);
