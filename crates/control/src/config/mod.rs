@@ -8,6 +8,7 @@ mod endpoint;
 mod fault;
 mod limits;
 mod pattern;
+mod re2;
 mod reader;
 mod route;
 mod secure;

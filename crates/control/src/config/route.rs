@@ -2,6 +2,7 @@
 
 use super::Known;
 use super::endpoint::Transport;
+use super::re2;
 use super::reader::{Table, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -280,8 +281,7 @@ fn path(table: &mut Table<'_, '_>) -> Option<PathMatch> {
     Some(PathMatch::Prefix(path))
 }
 
-/// A regular expression. Clients compile it with RE2 or what is like it; we only refuse what no
-/// engine takes, and they tell the rest.
+/// A regular expression that every client takes.
 fn pattern(value: &Value<'_, '_>) -> Option<String> {
     let text = value.string()?;
     if text.is_empty() || text.len() > MAX_REGEX {
@@ -291,31 +291,8 @@ fn pattern(value: &Value<'_, '_>) -> Option<String> {
         );
         return None;
     }
-    let (mut round, mut square, mut octets) = (0_i32, false, text.bytes());
-    while let Some(octet) = octets.next() {
-        match octet {
-            b'\\' if octets.next().is_none() => {
-                value.fault(
-                    "the regular expression ends with \\",
-                    "write \\\\\\\\ for one",
-                );
-                return None;
-            }
-            b'[' if !square => square = true,
-            b']' => square = false,
-            b'(' if !square => round += 1,
-            b')' if !square => round -= 1,
-            _ => {}
-        }
-        if round < 0 {
-            break;
-        }
-    }
-    if round != 0 || square {
-        value.fault(
-            "brackets of the regular expression do not match",
-            "close each of them once",
-        );
+    if let Err(fault) = re2::check(&text) {
+        value.fault(format!("the regular expression: {fault}"), fault.advice());
         return None;
     }
     Some(text)
