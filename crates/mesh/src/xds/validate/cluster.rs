@@ -47,73 +47,23 @@ pub(super) fn cluster(
 ) -> Option<ClusterData> {
     let lb = lb_policy(&message, path, report);
     let discovery = discovery(&mut message, path, report);
-    let proto::Cluster {
-        transport_socket_matches,
-        name,
-        connect_timeout,
-        health_checks,
-        max_requests_per_connection,
-        circuit_breakers,
-        outlier_detection,
-        upstream_bind_config,
-        lb_subset_config,
-        common_lb_config,
-        transport_socket: socket,
-        metadata,
-        filters,
-        upstream_config,
-        ..
-        // Read above: cluster_discovery_type, eds_cluster_config, load_assignment, lb_policy,
-        // lb_config, load_balancing_policy. About names, statistics, HTTP versions, buffers and DNS
-        // servers: the rest.
-    } = message;
-    report.not_done(
-        path,
-        &[
-            (
-                "transport_socket_matches",
-                !transport_socket_matches.is_empty(),
-            ),
-            (
-                "max_requests_per_connection",
-                max_requests_per_connection.is_some(),
-            ),
-            ("upstream_bind_config", upstream_bind_config.is_some()),
-            ("lb_subset_config", lb_subset_config.is_some()),
-            ("filters", !filters.is_empty()),
-            ("upstream_config", upstream_config.is_some()),
-        ],
-    );
-    let health_check = health_check(health_checks, path, report);
-    let words = words(metadata, &path.field("metadata"), report);
+    let health_check = health_check(message.health_checks, path, report);
+    let words = words(message.metadata, &path.field("metadata"), report);
     let defaults = Cluster::new("");
     let timeout_path = path.field("connect_timeout");
-    let connect_timeout = positive_duration(connect_timeout, &timeout_path, report);
-    let common = common_lb_config.unwrap_or_default();
+    let connect_timeout = positive_duration(message.connect_timeout, &timeout_path, report);
+    let common = message.common_lb_config.unwrap_or_default();
     let common_path = path.field("common_lb_config");
-    report.not_done(
-        &common_path,
-        &[
-            (
-                "zone_aware_lb_config",
-                matches!(
-                    common.locality_config_specifier,
-                    Some(proto::cluster::common_lb_config::LocalityConfigSpecifier::ZoneAwareLbConfig(
-                        _
-                    ))
-                ),
-            ),
-            (
-                "consistent_hashing_lb_config",
-                common.consistent_hashing_lb_config.is_some(),
-            ),
-        ],
-    );
     let cluster = Cluster {
-        name: not_empty(name, "name", path, report).unwrap_or_default(),
+        name: not_empty(message.name, "name", path, report).unwrap_or_default(),
         lb: words.balance.unwrap_or(lb),
-        circuit: circuit_limits(circuit_breakers, &path.field("circuit_breakers"), report),
-        outlier: outlier_detection
+        circuit: circuit_limits(
+            message.circuit_breakers,
+            &path.field("circuit_breakers"),
+            report,
+        ),
+        outlier: message
+            .outlier_detection
             .map(|it| outlier_policy(it, &path.field("outlier_detection"), report)),
         connect_timeout: connect_timeout.unwrap_or(defaults.connect_timeout),
         panic_threshold: rounded_percent(
@@ -125,7 +75,7 @@ pub(super) fn cluster(
         transport: words.transport,
         admission: words.admission,
         health_check,
-        tls: transport_socket(socket, path, report),
+        tls: transport_socket(message.transport_socket, path, report),
     };
     Some(ClusterData {
         cluster: Arc::new(cluster),
@@ -257,13 +207,6 @@ fn circuit_limits(
     let Some(message) = message else {
         return limits;
     };
-    report.not_done(
-        path,
-        &[(
-            "per_host_thresholds",
-            !message.per_host_thresholds.is_empty(),
-        )],
-    );
     let mut seen = false;
     for (at, thresholds) in message.thresholds.into_iter().enumerate() {
         let path = path.index("thresholds", at);
@@ -307,46 +250,23 @@ fn outlier_policy(
     path: &Path<'_>,
     report: &mut Report,
 ) -> OutlierPolicy {
-    let proto::OutlierDetection {
-        consecutive_5xx,
-        interval,
-        base_ejection_time,
-        max_ejection_percent,
-        enforcing_consecutive_5xx,
-        enforcing_success_rate,
-        success_rate_minimum_hosts,
-        success_rate_request_volume,
-        success_rate_stdev_factor,
-        consecutive_gateway_failure,
-        enforcing_consecutive_gateway_failure,
-        split_external_local_origin_errors,
-        consecutive_local_origin_failure,
-        enforcing_consecutive_local_origin_failure,
-        enforcing_local_origin_success_rate: _,
-        failure_percentage_threshold,
-        enforcing_failure_percentage,
-        enforcing_failure_percentage_local_origin,
-        failure_percentage_minimum_hosts,
-        failure_percentage_request_volume,
-        max_ejection_time,
-        max_ejection_time_jitter,
-        successful_active_health_check_uneject_host: _,
-        monitors,
-        always_eject_one_host: _,
-    } = message;
-    report.not_done(
-        path,
-        &[
-            ("monitors", !monitors.is_empty()),
-            (
-                "enforcing_failure_percentage_local_origin",
-                enforcing_failure_percentage_local_origin.unwrap_or(0) > 0,
-            ),
-        ],
-    );
+    for (field, share) in [
+        (
+            "enforcing_failure_percentage_local_origin",
+            message.enforcing_failure_percentage_local_origin,
+        ),
+        (
+            "enforcing_local_origin_success_rate",
+            message.enforcing_local_origin_success_rate,
+        ),
+    ] {
+        if share.unwrap_or(0) > 0 {
+            report.notice(&path.field(field), "is not carried out");
+        }
+    }
     let defaults = OutlierPolicy::default();
     let base = positive_duration(
-        base_ejection_time,
+        message.base_ejection_time,
         &path.field("base_ejection_time"),
         report,
     )
@@ -354,21 +274,37 @@ fn outlier_policy(
     let mut enforced = |value: Option<u32>, default: u8, field: &str| {
         percent(value, default, &path.field(field), report)
     };
-    let on_5xx = enforced(enforcing_consecutive_5xx, 100, "enforcing_consecutive_5xx");
+    let on_5xx = enforced(
+        message.enforcing_consecutive_5xx,
+        100,
+        "enforcing_consecutive_5xx",
+    );
     let gateway_field = "enforcing_consecutive_gateway_failure";
-    let on_gateway = enforced(enforcing_consecutive_gateway_failure, 0, gateway_field);
+    let on_gateway = enforced(
+        message.enforcing_consecutive_gateway_failure,
+        0,
+        gateway_field,
+    );
     let local_field = "enforcing_consecutive_local_origin_failure";
-    let on_local = enforced(enforcing_consecutive_local_origin_failure, 100, local_field);
-    let on_rate = enforced(enforcing_success_rate, 100, "enforcing_success_rate");
+    let on_local = enforced(
+        message.enforcing_consecutive_local_origin_failure,
+        100,
+        local_field,
+    );
+    let on_rate = enforced(
+        message.enforcing_success_rate,
+        100,
+        "enforcing_success_rate",
+    );
     let failure_field = "enforcing_failure_percentage";
-    let on_failures = enforced(enforcing_failure_percentage, 0, failure_field);
+    let on_failures = enforced(message.enforcing_failure_percentage, 0, failure_field);
     let most = enforced(
-        max_ejection_percent,
+        message.max_ejection_percent,
         defaults.max_ejection_percent,
         "max_ejection_percent",
     );
     let threshold_field = "failure_percentage_threshold";
-    let threshold = enforced(failure_percentage_threshold, 85, threshold_field);
+    let threshold = enforced(message.failure_percentage_threshold, 85, threshold_field);
     for (share, field) in [
         (on_5xx, "enforcing_consecutive_5xx"),
         (on_gateway, gateway_field),
@@ -380,41 +316,41 @@ fn outlier_policy(
         }
     }
     OutlierPolicy {
-        interval: positive_duration(interval, &path.field("interval"), report)
+        interval: positive_duration(message.interval, &path.field("interval"), report)
             .unwrap_or(defaults.interval),
         base_ejection: base,
         max_ejection: positive_duration(
-            max_ejection_time,
+            message.max_ejection_time,
             &path.field("max_ejection_time"),
             report,
         )
         .unwrap_or(defaults.max_ejection)
         .max(base),
         ejection_jitter: duration(
-            max_ejection_time_jitter,
+            message.max_ejection_time_jitter,
             &path.field("max_ejection_time_jitter"),
             report,
         )
         .unwrap_or(Duration::ZERO),
         max_ejection_percent: most,
-        consecutive_5xx: consecutive(on_5xx, consecutive_5xx),
-        consecutive_gateway: consecutive(on_gateway, consecutive_gateway_failure),
+        consecutive_5xx: consecutive(on_5xx, message.consecutive_5xx),
+        consecutive_gateway: consecutive(on_gateway, message.consecutive_gateway_failure),
         // Told apart even when nobody is left out for them.
-        consecutive_local_origin: split_external_local_origin_errors.then(|| {
-            let count = consecutive(on_local, consecutive_local_origin_failure);
+        consecutive_local_origin: message.split_external_local_origin_errors.then(|| {
+            let count = consecutive(on_local, message.consecutive_local_origin_failure);
             count.unwrap_or(u32::MAX)
         }),
         success_rate: (on_rate > 0).then(|| OutlierByRate {
-            threshold: success_rate_stdev_factor.unwrap_or(1900),
+            threshold: message.success_rate_stdev_factor.unwrap_or(1900),
             enforcing: on_rate,
-            minimum_hosts: success_rate_minimum_hosts.unwrap_or(5),
-            request_volume: success_rate_request_volume.unwrap_or(100),
+            minimum_hosts: message.success_rate_minimum_hosts.unwrap_or(5),
+            request_volume: message.success_rate_request_volume.unwrap_or(100),
         }),
         failure_percentage: (on_failures > 0).then(|| OutlierByRate {
             threshold: threshold.into(),
             enforcing: on_failures,
-            minimum_hosts: failure_percentage_minimum_hosts.unwrap_or(5),
-            request_volume: failure_percentage_request_volume.unwrap_or(50),
+            minimum_hosts: message.failure_percentage_minimum_hosts.unwrap_or(5),
+            request_volume: message.failure_percentage_request_volume.unwrap_or(50),
         }),
     }
 }

@@ -71,16 +71,6 @@ fn of_policy(
     path: &Path<'_>,
     report: &mut Report,
 ) {
-    report.not_done(
-        path,
-        &[
-            (
-                "endpoint_stale_after",
-                policy.endpoint_stale_after.is_some(),
-            ),
-            ("weighted_priority_health", policy.weighted_priority_health),
-        ],
-    );
     match policy.overprovisioning_factor {
         Some(0) => report.fault(&path.field("overprovisioning_factor"), "must not be zero"),
         Some(factor) => found.overprovisioning = factor,
@@ -204,13 +194,6 @@ fn endpoint(
         }
     };
     let endpoint_path = path.field("endpoint");
-    report.not_done(
-        &endpoint_path,
-        &[(
-            "additional_addresses",
-            !endpoint.additional_addresses.is_empty(),
-        )],
-    );
     let weight = load_balancing_weight.unwrap_or(1);
     if weight == 0 {
         report.fault(&path.field("load_balancing_weight"), "must be at least 1");

@@ -245,21 +245,8 @@ fn fault_policy(
         headers,
         downstream_nodes,
         max_active_faults,
-        response_rate_limit,
-        delay_percent_runtime: _,
-        abort_percent_runtime: _,
-        delay_duration_runtime: _,
-        abort_http_status_runtime: _,
-        max_active_faults_runtime: _,
-        response_rate_limit_percent_runtime: _,
-        abort_grpc_status_runtime: _,
-        disable_downstream_cluster_stats: _,
-        filter_metadata: _,
+        ..
     } = message;
-    report.not_done(
-        path,
-        &[("response_rate_limit", response_rate_limit.is_some())],
-    );
     let policy = FaultPolicy {
         headers: header_matches(headers, "headers", path, report),
         delay: delay.and_then(|it| fault_delay(it, &path.field("delay"), report)),
@@ -343,40 +330,12 @@ pub(super) fn http_status(status: u32, path: &Path<'_>, report: &mut Report) -> 
 
 fn rate_limit(message: LocalRateLimit, path: &Path<'_>, report: &mut Report) -> Option<RateLimit> {
     let LocalRateLimit {
-        stat_prefix: _,
         status,
         token_bucket,
         filter_enabled,
         filter_enforced,
-        request_headers_to_add_when_not_enforced,
-        response_headers_to_add,
-        descriptors,
-        stage: _,
-        local_rate_limit_per_downstream_connection: _,
-        local_cluster_rate_limit,
-        enable_x_ratelimit_headers: _,
-        vh_rate_limits: _,
-        always_consume_default_token_bucket: _,
-        rate_limited_as_resource_exhausted: _,
+        ..
     } = message;
-    report.not_done(
-        path,
-        &[
-            (
-                "request_headers_to_add_when_not_enforced",
-                !request_headers_to_add_when_not_enforced.is_empty(),
-            ),
-            (
-                "response_headers_to_add",
-                !response_headers_to_add.is_empty(),
-            ),
-            ("descriptors", !descriptors.is_empty()),
-            (
-                "local_cluster_rate_limit",
-                local_cluster_rate_limit.is_some(),
-            ),
-        ],
-    );
     // Without the two fractions the filter does nothing (local_rate_limit.proto).
     let enabled = runtime_fraction(filter_enabled, &path.field("filter_enabled"), report);
     let enforced = runtime_fraction(filter_enforced, &path.field("filter_enforced"), report);

@@ -46,27 +46,9 @@ fn read(
     let jitter = check.interval_jitter;
     let jitter = duration(jitter, &path.field("interval_jitter"), report).unwrap_or_default();
     let percent = check.interval_jitter_percent.min(100);
-    report.not_done(
-        path,
-        &[
-            ("alt_port", check.alt_port.is_some()),
-            ("reuse_connection", check.reuse_connection == Some(false)),
-            ("tls_options", check.tls_options.is_some()),
-            (
-                "transport_socket_match_criteria",
-                check.transport_socket_match_criteria.is_some(),
-            ),
-            ("unhealthy_interval", check.unhealthy_interval.is_some()),
-            (
-                "unhealthy_edge_interval",
-                check.unhealthy_edge_interval.is_some(),
-            ),
-            (
-                "healthy_edge_interval",
-                check.healthy_edge_interval.is_some(),
-            ),
-        ],
-    );
+    if check.reuse_connection == Some(false) {
+        report.notice(&path.field("reuse_connection"), "is not carried out");
+    }
     HealthCheck {
         service: service.unwrap_or_default().into(),
         interval,

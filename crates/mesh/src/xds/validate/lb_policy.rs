@@ -27,26 +27,12 @@ pub(super) fn lb_policy(message: &Cluster, path: &Path<'_>, report: &mut Report)
         return from_list(list, MAX_DEPTH, &path, report).unwrap_or(LbPolicy::RoundRobin);
     }
     match cluster::LbPolicy::try_from(message.lb_policy) {
-        Ok(cluster::LbPolicy::RoundRobin) => {
-            if let Some(LbConfig::RoundRobinLbConfig(config)) = &message.lb_config {
-                let slow = config.slow_start_config.is_some();
-                let path = path.field("round_robin_lb_config");
-                report.not_done(&path, &[("slow_start_config", slow)]);
-            }
-            LbPolicy::RoundRobin
-        }
+        Ok(cluster::LbPolicy::RoundRobin) => LbPolicy::RoundRobin,
         Ok(cluster::LbPolicy::LeastRequest) => {
             let path = path.field("least_request_lb_config");
             let Some(LbConfig::LeastRequestLbConfig(config)) = &message.lb_config else {
                 return LbPolicy::LeastRequest { choices: 2 };
             };
-            report.not_done(
-                &path,
-                &[
-                    ("active_request_bias", config.active_request_bias.is_some()),
-                    ("slow_start_config", config.slow_start_config.is_some()),
-                ],
-            );
             least_request(config.choice_count, &path, report)
         }
         Ok(cluster::LbPolicy::RingHash) => {
@@ -125,24 +111,14 @@ fn extension_policy(
 ) -> Option<LbPolicy> {
     let path = path.field("typed_config");
     if config.is::<policies::round_robin::v3::RoundRobin>() {
-        let config: policies::round_robin::v3::RoundRobin = unpacked(config, &path, report)?;
-        report.not_done(
-            &path,
-            &[("slow_start_config", config.slow_start_config.is_some())],
-        );
+        let _config: policies::round_robin::v3::RoundRobin = unpacked(config, &path, report)?;
         return Some(LbPolicy::RoundRobin);
     }
     if config.is::<policies::least_request::v3::LeastRequest>() {
         let config: policies::least_request::v3::LeastRequest = unpacked(config, &path, report)?;
-        report.not_done(
-            &path,
-            &[
-                ("active_request_bias", config.active_request_bias.is_some()),
-                ("slow_start_config", config.slow_start_config.is_some()),
-                ("enable_full_scan", config.enable_full_scan == Some(true)),
-                ("selection_method", config.selection_method != 0),
-            ],
-        );
+        if config.enable_full_scan == Some(true) {
+            report.notice(&path.field("enable_full_scan"), "is not carried out");
+        }
         return Some(least_request(config.choice_count, &path, report));
     }
     if config.is::<policies::ring_hash::v3::RingHash>() {
@@ -150,17 +126,6 @@ fn extension_policy(
         if !matches!(config.hash_function, 0 | 1) {
             report.fault(&path.field("hash_function"), "only XX_HASH is known here");
         }
-        report.not_done(
-            &path,
-            &[
-                ("use_hostname_for_hashing", config.use_hostname_for_hashing),
-                ("hash_balance_factor", config.hash_balance_factor.is_some()),
-                (
-                    "consistent_hashing_lb_config",
-                    config.consistent_hashing_lb_config.is_some(),
-                ),
-            ],
-        );
         let sizes = (config.minimum_ring_size, config.maximum_ring_size);
         return Some(ring(sizes, &path, report));
     }
@@ -172,11 +137,7 @@ fn extension_policy(
         return Some(LbPolicy::Random);
     }
     if config.is::<policies::pick_first::v3::PickFirst>() {
-        let config: policies::pick_first::v3::PickFirst = unpacked(config, &path, report)?;
-        report.not_done(
-            &path,
-            &[("shuffle_address_list", config.shuffle_address_list)],
-        );
+        let _config: policies::pick_first::v3::PickFirst = unpacked(config, &path, report)?;
         return Some(LbPolicy::PickFirst);
     }
     if config.is::<policies::client_side_weighted_round_robin::v3::ClientSideWeightedRoundRobin>() {

@@ -32,7 +32,6 @@ pub(super) fn listener(
     path: &Path<'_>,
     report: &mut Report,
 ) -> Option<ListenerData> {
-    // All other fields are for a process that listens at a socket.
     let Some(api_listener) = message.api_listener else {
         let reason = "is missing: this is a listener for servers, not for callers";
         report.fault(&path.field("api_listener"), reason);
@@ -54,37 +53,12 @@ fn connection_manager(
     report: &mut Report,
 ) -> Option<ListenerData> {
     use manager::http_connection_manager::RouteSpecifier;
-    // The other fields are about connections from callers, of which there are none here.
-    let manager::HttpConnectionManager {
-        http_filters,
-        common_http_protocol_options,
-        access_log,
-        tracing,
-        request_timeout,
-        stream_idle_timeout,
-        route_specifier,
-        early_header_mutation_extensions,
-        ..
-    } = message;
-    report.not_done(
-        path,
-        &[
-            ("access_log", !access_log.is_empty()),
-            ("tracing", tracing.is_some()),
-            ("request_timeout", request_timeout.is_some()),
-            ("stream_idle_timeout", stream_idle_timeout.is_some()),
-            (
-                "early_header_mutation_extensions",
-                !early_header_mutation_extensions.is_empty(),
-            ),
-        ],
-    );
     let options_path = path.field("common_http_protocol_options");
-    let options = common_http_protocol_options.unwrap_or_default();
+    let options = message.common_http_protocol_options.unwrap_or_default();
     let longest = options.max_stream_duration;
     let longest = duration(longest, &options_path.field("max_stream_duration"), report);
-    let filters = filters(http_filters, path, report);
-    let routes = match route_specifier {
+    let filters = filters(message.http_filters, path, report);
+    let routes = match message.route_specifier {
         Some(RouteSpecifier::Rds(rds)) => {
             let path = path.field("rds");
             from_the_same_stream(
@@ -99,10 +73,8 @@ fn connection_manager(
             let data = route_config(message, &path.field("route_config"), report);
             Some(RouteSource::Inline(Arc::new(data)))
         }
-        Some(RouteSpecifier::ScopedRoutes(_)) => {
-            report.fault(&path.field("scoped_routes"), "is not known here: rds is");
-            None
-        }
+        // Refused by the table of fields.
+        Some(RouteSpecifier::ScopedRoutes(_)) => None,
         None => {
             report.fault(path, "says no routes: rds or route_config");
             None

@@ -7,41 +7,19 @@ use crate::config::{
 };
 use corewire_xds::envoy::config::route::v3 as route;
 
-/// The condition, or `None` when there is a fault or a condition nobody here can judge; the latter
-/// is a notice, and the route is left out: without its condition it would match too much.
+/// The condition, or `None` when there is a fault. Conditions that are not known here are refused by
+/// the table of fields: a route without its condition would take calls that are meant for others.
 pub(super) fn route_match(
     message: route::RouteMatch,
     path: &Path<'_>,
     report: &mut Report,
 ) -> Option<RouteMatch> {
-    let route::RouteMatch {
-        path_specifier,
-        case_sensitive,
-        runtime_fraction: fraction,
-        headers,
-        query_parameters,
-        // Every call here is one that gRPC could carry.
-        grpc: _,
-        tls_context,
-        dynamic_metadata,
-    } = message;
-    let ignore_case = !case_sensitive.unwrap_or(true);
-    let matcher = path_match(path_specifier, ignore_case, path, report);
-    let fraction = runtime_fraction(fraction, &path.field("runtime_fraction"), report);
-    let headers = header_matches(headers, "headers", path, report);
-    let mut judged = true;
-    for (name, present) in [
-        ("query_parameters", !query_parameters.is_empty()),
-        ("tls_context", tls_context.is_some()),
-        ("dynamic_metadata", !dynamic_metadata.is_empty()),
-    ] {
-        if present {
-            judged = false;
-            let reason = "is not known to a caller: the route is left out";
-            report.notice(&path.field(name), reason);
-        }
-    }
-    judged.then_some(RouteMatch {
+    let ignore_case = !message.case_sensitive.unwrap_or(true);
+    let matcher = path_match(message.path_specifier, ignore_case, path, report);
+    let fraction_path = path.field("runtime_fraction");
+    let fraction = runtime_fraction(message.runtime_fraction, &fraction_path, report);
+    let headers = header_matches(message.headers, "headers", path, report);
+    Some(RouteMatch {
         path: matcher?,
         headers,
         fraction,
@@ -83,11 +61,8 @@ fn path_match(
             report.notice(&path.field("connect_matcher"), reason);
             return None;
         }
-        Some(PathSpecifier::PathMatchPolicy(_)) => {
-            let reason = "no extension for paths is known here: the route is left out";
-            report.notice(&path.field("path_match_policy"), reason);
-            return None;
-        }
+        // Refused by the table of fields.
+        Some(PathSpecifier::PathMatchPolicy(_)) => return None,
         None => {
             report.fault(path, "says no path: prefix, path or safe_regex");
             return None;

@@ -3,6 +3,7 @@
 
 mod cluster;
 mod endpoints;
+mod fields;
 mod filters;
 mod health_check;
 mod lb_policy;
@@ -58,12 +59,13 @@ pub(crate) struct Decoded {
 pub(crate) fn decode(kind: ResourceType, octets: &Bytes) -> Decoded {
     let mut report = Report::default();
     let (name, value) = match kind {
-        ResourceType::Listener => read(octets, &mut report, |message: Listener, report| {
+        ResourceType::Listener => read(kind, octets, &mut report, |message: Listener, report| {
             let name = message.name.clone();
             let data = listener::listener(message, &Path::ROOT, report);
             (name, data.map(|it| Value::Listener(Arc::new(it))))
         }),
         ResourceType::Route => read(
+            kind,
             octets,
             &mut report,
             |message: RouteConfiguration, report| {
@@ -72,12 +74,13 @@ pub(crate) fn decode(kind: ResourceType, octets: &Bytes) -> Decoded {
                 (name, Some(Value::Routes(Arc::new(data))))
             },
         ),
-        ResourceType::Cluster => read(octets, &mut report, |message: Cluster, report| {
+        ResourceType::Cluster => read(kind, octets, &mut report, |message: Cluster, report| {
             let name = message.name.clone();
             let data = cluster::cluster(message, &Path::ROOT, report);
             (name, data.map(Value::Cluster))
         }),
         ResourceType::Endpoints => read(
+            kind,
             octets,
             &mut report,
             |message: ClusterLoadAssignment, report| {
@@ -109,19 +112,16 @@ pub(crate) fn decode(kind: ResourceType, octets: &Bytes) -> Decoded {
 }
 
 fn read<M: Message + Default>(
+    kind: ResourceType,
     octets: &Bytes,
     report: &mut Report,
     validate: impl FnOnce(M, &mut Report) -> (String, Option<Value>),
 ) -> (String, Option<Value>) {
     match M::decode(octets.clone()) {
         Ok(message) => {
-            let known = message.encoded_len();
-            let (name, value) = validate(message, report);
-            if let Some(unknown) = octets.len().checked_sub(known).filter(|it| *it > 0) {
-                let reason = format!("{unknown} octets are in fields that are not known here");
-                report.notice(&Path::ROOT, reason);
-            }
-            (name, value)
+            let found = validate(message, report);
+            fields::check(kind, octets, report);
+            found
         }
         Err(error) => {
             report.fault(&Path::ROOT, format!("cannot be decoded: {error}"));

@@ -91,15 +91,6 @@ impl Report {
         add(&mut self.notices, &mut self.more_notices, path, reason);
     }
 
-    /// Notices for those of these fields that are present.
-    pub(crate) fn not_done(&mut self, path: &Path<'_>, fields: &[(&str, bool)]) {
-        for (name, present) in fields {
-            if *present {
-                self.notice(&path.field(name), "is not carried out");
-            }
-        }
-    }
-
     /// All that was found: the faults, and the notices.
     pub(crate) fn finish(mut self) -> (Vec<FieldFault>, Vec<FieldFault>) {
         tell_more(&mut self.faults, self.more_faults, "faults");

@@ -17,38 +17,11 @@ pub(super) fn retry_policy(
         retry_on,
         num_retries,
         per_try_timeout,
-        per_try_idle_timeout,
-        retry_priority,
-        // Another try always prefers an endpoint that was not tried, as the usual predicate asks.
-        retry_host_predicate: _,
-        host_selection_retry_max_attempts: _,
-        retry_options_predicates,
         retriable_status_codes,
         retry_back_off,
-        rate_limited_retry_back_off,
-        retriable_headers,
-        retriable_request_headers,
+        // Another try always prefers an endpoint that was not tried, as the usual predicate asks.
+        ..
     } = message;
-    report.not_done(
-        path,
-        &[
-            ("per_try_idle_timeout", per_try_idle_timeout.is_some()),
-            ("retry_priority", retry_priority.is_some()),
-            (
-                "retry_options_predicates",
-                !retry_options_predicates.is_empty(),
-            ),
-            (
-                "rate_limited_retry_back_off",
-                rate_limited_retry_back_off.is_some(),
-            ),
-            ("retriable_headers", !retriable_headers.is_empty()),
-            (
-                "retriable_request_headers",
-                !retriable_request_headers.is_empty(),
-            ),
-        ],
-    );
     let on = conditions(&retry_on, &path.field("retry_on"), report);
     let per_try_timeout = per_try_timeout.filter(|it| it.seconds != 0 || it.nanos != 0);
     let policy = RetryPolicy {

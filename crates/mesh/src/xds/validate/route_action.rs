@@ -76,54 +76,18 @@ fn forward(
 ) -> Option<Forward> {
     let route::RouteAction {
         cluster_specifier,
-        cluster_not_found_response_code: _,
-        metadata_match,
-        prefix_rewrite,
-        regex_rewrite,
-        path_rewrite_policy,
-        host_rewrite_specifier,
-        append_x_forwarded_host: _,
         timeout,
-        idle_timeout,
-        early_data_policy: _,
         retry_policy: retry,
-        retry_policy_typed_config,
         request_mirror_policies,
-        priority,
-        rate_limits,
-        include_vh_rate_limits: _,
         hash_policy,
-        cors,
         max_grpc_timeout,
-        grpc_timeout_offset,
-        upgrade_configs: _,
-        internal_redirect_policy: _,
-        internal_redirect_action: _,
-        max_internal_redirects: _,
-        hedge_policy,
         max_stream_duration,
+        ..
     } = message;
-    report.not_done(
-        path,
-        &[
-            ("metadata_match", metadata_match.is_some()),
-            ("prefix_rewrite", !prefix_rewrite.is_empty()),
-            ("regex_rewrite", regex_rewrite.is_some()),
-            ("path_rewrite_policy", path_rewrite_policy.is_some()),
-            ("host_rewrite_specifier", host_rewrite_specifier.is_some()),
-            ("idle_timeout", idle_timeout.is_some()),
-            (
-                "retry_policy_typed_config",
-                retry_policy_typed_config.is_some(),
-            ),
-            ("priority", priority != 0),
-            ("rate_limits", !rate_limits.is_empty()),
-            ("cors", cors.is_some()),
-            ("max_grpc_timeout", max_grpc_timeout.is_some()),
-            ("grpc_timeout_offset", grpc_timeout_offset.is_some()),
-            ("hedge_policy", hedge_policy.is_some()),
-        ],
-    );
+    // Zero: the caller's deadline holds, as it always does here.
+    if max_grpc_timeout.is_some_and(|it| it.seconds != 0 || it.nanos != 0) {
+        report.notice(&path.field("max_grpc_timeout"), "is not carried out");
+    }
     let clusters = clusters(cluster_specifier, own, path, report);
     let longest = stream_duration(
         max_stream_duration,
@@ -166,13 +130,6 @@ fn stream_duration(
     report: &mut Report,
 ) -> Option<Duration> {
     let message = message?;
-    report.not_done(
-        path,
-        &[(
-            "grpc_timeout_header_offset",
-            message.grpc_timeout_header_offset.is_some(),
-        )],
-    );
     let max_path = path.field("max_stream_duration");
     let longest = duration(message.max_stream_duration, &max_path, report);
     let header_path = path.field("grpc_timeout_header_max");
@@ -202,14 +159,11 @@ fn clusters(
             name.make_ascii_lowercase();
             not_empty(name, "cluster_header", path, report).map(ClusterChoice::Header)
         }
+        // Refused by the table of fields.
         Some(
             ClusterSpecifier::ClusterSpecifierPlugin(_)
             | ClusterSpecifier::InlineClusterSpecifierPlugin(_),
-        ) => {
-            let reason = "is not known here: the route is left out";
-            report.notice(&path.field("cluster_specifier_plugin"), reason);
-            None
-        }
+        ) => None,
         None => {
             report.fault(path, "says no cluster: cluster or weighted_clusters");
             None
@@ -223,47 +177,17 @@ fn weighted(
     path: &Path<'_>,
     report: &mut Report,
 ) -> Option<ClusterChoice> {
-    let route::WeightedCluster {
-        clusters: messages,
-        total_weight: _,
-        runtime_key_prefix: _,
-        random_value_specifier,
-    } = message;
-    report.not_done(path, &[("header_name", random_value_specifier.is_some())]);
+    let messages = message.clusters;
     let mut clusters = Vec::with_capacity(messages.len());
     let mut total: u32 = 0;
     for (at, message) in messages.into_iter().enumerate() {
         let path = path.index("clusters", at);
         let route::weighted_cluster::ClusterWeight {
             name,
-            cluster_header,
             weight,
-            metadata_match,
-            request_headers_to_add,
-            request_headers_to_remove,
-            response_headers_to_add,
-            response_headers_to_remove,
             typed_per_filter_config,
-            host_rewrite_specifier,
+            ..
         } = message;
-        report.not_done(
-            &path,
-            &[
-                ("cluster_header", !cluster_header.is_empty()),
-                ("metadata_match", metadata_match.is_some()),
-                ("host_rewrite_literal", host_rewrite_specifier.is_some()),
-            ],
-        );
-        header_changes(
-            [
-                !request_headers_to_add.is_empty(),
-                !request_headers_to_remove.is_empty(),
-                !response_headers_to_add.is_empty(),
-                !response_headers_to_remove.is_empty(),
-            ],
-            &path,
-            report,
-        );
         let overrides = overrides(typed_per_filter_config, &path, report);
         let name = not_empty(name, "name", &path, report);
         let Some(weight) = weight else {
@@ -306,7 +230,7 @@ pub(super) fn mirrors(
     for (at, message) in messages.into_iter().enumerate() {
         let path = path.index("request_mirror_policies", at);
         if !message.cluster_header.is_empty() {
-            report.not_done(&path, &[("cluster_header", true)]);
+            report.notice(&path.field("cluster_header"), "is not carried out");
             continue;
         }
         let fraction_path = path.field("runtime_fraction");
@@ -357,7 +281,7 @@ fn hash_policies(
                     PolicySpecifier::QueryParameter(_) => "query_parameter",
                     _ => "filter_state",
                 };
-                report.not_done(&path, &[(field, true)]);
+                report.notice(&path.field(field), "is not carried out");
                 None
             }
             None => {
@@ -371,17 +295,4 @@ fn hash_policies(
         }));
     }
     policies
-}
-
-/// Headers are neither added nor removed by a route here.
-pub(super) fn header_changes(present: [bool; 4], path: &Path<'_>, report: &mut Report) {
-    let names = [
-        "request_headers_to_add",
-        "request_headers_to_remove",
-        "response_headers_to_add",
-        "response_headers_to_remove",
-    ];
-    for (name, present) in names.into_iter().zip(present) {
-        report.not_done(path, &[(name, present)]);
-    }
 }

@@ -5,7 +5,7 @@ use super::matchers::route_match;
 use super::metadata;
 use super::report::{Path, Report};
 use super::retry::retry_policy;
-use super::route_action::{header_changes, mirrors, route_action};
+use super::route_action::{mirrors, route_action};
 use crate::config::{Mirror, RetryPolicy, Route, RouteAction, RouteConfig, VirtualHost};
 use corewire_xds::envoy::config::route::v3 as route;
 use std::collections::{HashMap, HashSet};
@@ -57,47 +57,10 @@ pub(super) fn route_config(
     let route::RouteConfiguration {
         name,
         virtual_hosts,
-        vhds,
-        internal_only_headers: _,
-        response_headers_to_add,
-        response_headers_to_remove,
-        request_headers_to_add,
-        request_headers_to_remove,
-        most_specific_header_mutations_wins: _,
-        validate_clusters: _,
-        max_direct_response_body_size_bytes: _,
-        cluster_specifier_plugins,
         request_mirror_policies,
-        ignore_port_in_host_matching,
-        ignore_path_parameters_in_path_matching,
         typed_per_filter_config,
-        metadata: _,
+        ..
     } = message;
-    report.not_done(
-        path,
-        &[
-            ("vhds", vhds.is_some()),
-            (
-                "cluster_specifier_plugins",
-                !cluster_specifier_plugins.is_empty(),
-            ),
-            ("ignore_port_in_host_matching", ignore_port_in_host_matching),
-            (
-                "ignore_path_parameters_in_path_matching",
-                ignore_path_parameters_in_path_matching,
-            ),
-        ],
-    );
-    header_changes(
-        [
-            !request_headers_to_add.is_empty(),
-            !request_headers_to_remove.is_empty(),
-            !response_headers_to_add.is_empty(),
-            !response_headers_to_remove.is_empty(),
-        ],
-        path,
-        report,
-    );
     let mut own = ConfigOverrides {
         filters: overrides(typed_per_filter_config, path, report),
         hosts: Vec::with_capacity(virtual_hosts.len()),
@@ -137,50 +100,11 @@ fn virtual_host(
         name,
         domains,
         routes,
-        matcher,
-        require_tls,
-        virtual_clusters: _,
-        rate_limits,
-        request_headers_to_add,
-        request_headers_to_remove,
-        response_headers_to_add,
-        response_headers_to_remove,
-        cors,
         typed_per_filter_config,
-        include_request_attempt_count: _,
-        include_attempt_count_in_response: _,
         retry_policy: retry,
-        retry_policy_typed_config,
-        hedge_policy,
-        include_is_timeout_retry_header: _,
-        per_request_buffer_limit_bytes: _,
         request_mirror_policies,
-        metadata: _,
+        ..
     } = message;
-    report.not_done(
-        path,
-        &[
-            ("matcher", matcher.is_some()),
-            ("require_tls", require_tls != 0),
-            ("rate_limits", !rate_limits.is_empty()),
-            ("cors", cors.is_some()),
-            (
-                "retry_policy_typed_config",
-                retry_policy_typed_config.is_some(),
-            ),
-            ("hedge_policy", hedge_policy.is_some()),
-        ],
-    );
-    header_changes(
-        [
-            !request_headers_to_add.is_empty(),
-            !request_headers_to_remove.is_empty(),
-            !response_headers_to_add.is_empty(),
-            !response_headers_to_remove.is_empty(),
-        ],
-        path,
-        report,
-    );
     let mut own = HostOverrides {
         filters: overrides(typed_per_filter_config, path, report),
         routes: Vec::with_capacity(routes.len()),
@@ -241,26 +165,9 @@ fn one_route(
         r#match,
         action,
         metadata,
-        decorator: _,
         typed_per_filter_config,
-        request_headers_to_add,
-        request_headers_to_remove,
-        response_headers_to_add,
-        response_headers_to_remove,
-        tracing: _,
-        per_request_buffer_limit_bytes: _,
-        stat_prefix: _,
+        ..
     } = message;
-    header_changes(
-        [
-            !request_headers_to_add.is_empty(),
-            !request_headers_to_remove.is_empty(),
-            !response_headers_to_add.is_empty(),
-            !response_headers_to_remove.is_empty(),
-        ],
-        path,
-        report,
-    );
     let mut own = RouteOverrides {
         filters: overrides(typed_per_filter_config, path, report),
         ..RouteOverrides::default()

@@ -316,7 +316,8 @@ fn a_route_with_everything() {
             )),
             terminal: true,
         }],
-        prefix_rewrite: "/x".into(),
+        idle_timeout: seconds(5),
+        max_grpc_timeout: seconds(0),
         ..Default::default()
     };
     let one = |path, action| route::Route {
@@ -328,15 +329,6 @@ fn a_route_with_everything() {
         ..Default::default()
     };
     use route::route_match::PathSpecifier;
-    let queried = {
-        let mut route = one(
-            PathSpecifier::Prefix("/q".into()),
-            route::route::Action::Route(action.clone()),
-        );
-        let matcher = route.r#match.as_mut().unwrap();
-        matcher.query_parameters.push(Default::default());
-        route
-    };
     let message = route::RouteConfiguration {
         name: "r".into(),
         virtual_hosts: vec![route::VirtualHost {
@@ -347,7 +339,6 @@ fn a_route_with_everything() {
                     PathSpecifier::PathSeparatedPrefix("/nsmf".into()),
                     route::route::Action::Route(action),
                 ),
-                queried,
                 one(
                     PathSpecifier::Path("/old".into()),
                     route::route::Action::Redirect(Default::default()),
@@ -360,22 +351,22 @@ fn a_route_with_everything() {
     let decoded = decoded(ResourceType::Route, &message);
     let found = notices(&decoded);
     for part in [
-        "routes[0].route.prefix_rewrite: is not carried out",
+        "routes[0].route.idle_timeout: is not carried out",
         "routes[0].route.retry_policy.retry_on: \"retriable-headers\" is no condition",
-        "routes[1].match.query_parameters: is not known to a caller: the route is left out",
-        "routes[2].redirect: is not followed by a caller: its requests fail",
+        "routes[1].redirect: is not followed by a caller: its requests fail",
     ] {
         assert!(
             found.iter().any(|it| it.contains(part)),
             "{part}: {found:#?}"
         );
     }
+    // Zero says what holds anyway.
+    assert!(!found.iter().any(|it| it.contains("max_grpc_timeout")));
     let Value::Routes(routes) = decoded.value.expect("good routes") else {
         panic!("routes")
     };
     let host = &routes.config.virtual_hosts[0];
     assert_eq!(&*host.domains[0], "*.core");
-    // The one whose condition cannot be judged is left out.
     assert_eq!(host.routes.len(), 2);
     assert!(matches!(
         host.routes[1].action,
@@ -433,16 +424,150 @@ fn endpoints_with_faults_tell_all_of_them() {
 }
 
 #[test]
-fn fields_that_are_not_known_are_noticed_by_their_octets() {
+fn fields_that_are_not_known_are_noticed_by_their_numbers() {
     let mut octets = static_cluster().encode_to_vec();
     // Field 1000, a number.
     octets.extend([0xc0, 0x3e, 0x01]);
     let decoded = decode(ResourceType::Cluster, &octets.into());
     assert!(decoded.value.is_ok());
-    assert_eq!(
-        notices(&decoded),
-        ["3 octets are in fields that are not known here"]
-    );
+    let found = notices(&decoded);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("has field 1000, which is not known here"));
+}
+
+/// What would send a call to the wrong place or version is refused, not only reported.
+#[test]
+fn routes_that_would_send_calls_to_a_wrong_place_are_refused() {
+    use route::route_action::ClusterSpecifier;
+    let weights = || route::WeightedCluster {
+        clusters: vec![route::weighted_cluster::ClusterWeight {
+            name: "smf".into(),
+            weight: Some(1),
+            metadata_match: Some(Default::default()),
+            ..Default::default()
+        }],
+        random_value_specifier: Some(route::weighted_cluster::RandomValueSpecifier::HeaderName(
+            "x".into(),
+        )),
+        ..Default::default()
+    };
+    type Change = fn(&mut route::RouteAction, &mut route::RouteMatch);
+    let changes: [(&str, Change); 8] = [
+        ("route.metadata_match", |action, _| {
+            action.metadata_match = Some(Default::default());
+        }),
+        ("route.prefix_rewrite", |action, _| {
+            action.prefix_rewrite = "/x".into();
+        }),
+        ("route.regex_rewrite", |action, _| {
+            action.regex_rewrite = Some(Default::default());
+        }),
+        ("match.query_parameters", |_, matcher| {
+            matcher.query_parameters.push(Default::default());
+        }),
+        ("match.grpc", |_, matcher| {
+            matcher.grpc = Some(Default::default())
+        }),
+        ("match.dynamic_metadata", |_, matcher| {
+            matcher.dynamic_metadata.push(Default::default());
+        }),
+        ("match.tls_context", |_, matcher| {
+            matcher.tls_context = Some(Default::default());
+        }),
+        ("", |_, _| {}),
+    ];
+    let of = |action: route::RouteAction, matcher: route::RouteMatch| {
+        let message = route::RouteConfiguration {
+            virtual_hosts: vec![route::VirtualHost {
+                domains: vec!["*".into()],
+                routes: vec![route::Route {
+                    r#match: Some(matcher),
+                    action: Some(route::route::Action::Route(action)),
+                    ..Default::default()
+                }],
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        decoded(ResourceType::Route, &message)
+    };
+    let plain = || route::RouteMatch {
+        path_specifier: Some(route::route_match::PathSpecifier::Prefix("/".into())),
+        ..Default::default()
+    };
+    for (field, change) in changes {
+        let (mut action, mut matcher) = (route::RouteAction::default(), plain());
+        action.cluster_specifier = Some(ClusterSpecifier::Cluster("smf".into()));
+        change(&mut action, &mut matcher);
+        let decoded = of(action, matcher);
+        if field.is_empty() {
+            assert!(decoded.value.is_ok());
+            continue;
+        }
+        let found = faults(decoded);
+        let path = format!("virtual_hosts[0].routes[0].{field}: ");
+        assert!(found[0].starts_with(&path), "{field}: {found:?}");
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+    let action = route::RouteAction {
+        cluster_specifier: Some(ClusterSpecifier::WeightedClusters(weights())),
+        ..Default::default()
+    };
+    let found = faults(of(action, plain()));
+    assert!(found[0].contains("weighted_clusters.clusters[0].metadata_match"));
+    assert!(found[1].contains("weighted_clusters.header_name"));
+}
+
+#[test]
+fn a_cluster_whose_endpoints_would_be_mixed_is_refused() {
+    let mut message = static_cluster();
+    message.lb_subset_config = Some(Default::default());
+    message.transport_socket_matches.push(Default::default());
+    let found = faults(decoded(ResourceType::Cluster, &message));
+    let paths: Vec<_> = found
+        .iter()
+        .map(|it| it.split(':').next().unwrap())
+        .collect();
+    assert_eq!(paths, ["lb_subset_config", "transport_socket_matches"]);
+}
+
+/// Istio up to 1.28 names certificate providers in fields that were replaced since.
+#[test]
+fn older_provider_fields_are_obeyed() {
+    let instance = |name: &str| {
+        tls::CertificateProviderPluginInstance {
+            instance_name: name.into(),
+            certificate_name: "ROOTCA".into(),
+        }
+        .encode_to_vec()
+    };
+    use tls::common_tls_context::{CombinedCertificateValidationContext, ValidationContextType};
+    let context = tls::UpstreamTlsContext {
+        common_tls_context: Some(tls::CommonTlsContext {
+            tls_certificate_certificate_provider_instance: Some(instance("own")),
+            validation_context_type: Some(ValidationContextType::CombinedValidationContext(
+                CombinedCertificateValidationContext {
+                    default_validation_context: Some(tls::CertificateValidationContext::default()),
+                    validation_context_certificate_provider_instance: Some(instance("roots")),
+                    ..Default::default()
+                },
+            )),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let mut message = static_cluster();
+    message.transport_socket = Some(core::TransportSocket {
+        name: "tls".into(),
+        config_type: Some(core::transport_socket::ConfigType::TypedConfig(Any::pack(
+            &context,
+        ))),
+    });
+    let (data, notices) = cluster_of(&message);
+    let policy = data.cluster.tls.clone().expect("TLS is demanded");
+    assert_eq!(policy.root_provider.as_deref(), Some("roots"));
+    assert_eq!(policy.identity_provider.as_deref(), Some("own"));
+    assert!(notices.is_empty(), "{notices:?}");
 }
 
 #[test]

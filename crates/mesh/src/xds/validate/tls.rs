@@ -5,6 +5,7 @@ use super::lb_policy::is_raw_buffer;
 use super::report::{Path, Report};
 use super::scalar::string_match;
 use crate::config::TlsPolicy;
+use corewire_xds::Message;
 use corewire_xds::envoy::config::core::v3::{TransportSocket, transport_socket};
 use corewire_xds::envoy::extensions::transport_sockets::tls::v3 as tls;
 use std::sync::Arc;
@@ -46,23 +47,38 @@ fn policy(context: tls::UpstreamTlsContext, path: &Path<'_>, report: &mut Report
         report.fault(&path, "is missing");
         return policy;
     };
-    let identity = common.tls_certificate_provider_instance;
+    let identity = common.tls_certificate_provider_instance.or_else(|| {
+        let octets = common.tls_certificate_certificate_provider_instance?;
+        older_instance(
+            &octets,
+            "tls_certificate_certificate_provider_instance",
+            &path,
+            report,
+        )
+    });
     policy.identity_provider = identity.map(|it| it.instance_name.into());
-    report.not_done(
-        &path,
-        &[
-            ("tls_certificates", !common.tls_certificates.is_empty()),
-            (
-                "tls_certificate_sds_secret_configs",
-                !common.tls_certificate_sds_secret_configs.is_empty(),
-            ),
-            ("custom_handshaker", common.custom_handshaker.is_some()),
-        ],
-    );
     use tls::common_tls_context::ValidationContextType as Type;
     let validation = match common.validation_context_type {
         Some(Type::ValidationContext(context)) => Some(context),
-        Some(Type::CombinedValidationContext(combined)) => combined.default_validation_context,
+        Some(Type::ValidationContextCertificateProviderInstance(octets)) => {
+            let name = "validation_context_certificate_provider_instance";
+            Some(tls::CertificateValidationContext {
+                ca_certificate_provider_instance: older_instance(&octets, name, &path, report),
+                ..tls::CertificateValidationContext::default()
+            })
+        }
+        // Up to Istio 1.28 the instance stands beside the context, not within it.
+        Some(Type::CombinedValidationContext(combined)) => {
+            let mut context = combined.default_validation_context.unwrap_or_default();
+            if context.ca_certificate_provider_instance.is_none()
+                && let Some(octets) = combined.validation_context_certificate_provider_instance
+            {
+                let name = "combined_validation_context";
+                context.ca_certificate_provider_instance =
+                    older_instance(&octets, name, &path, report);
+            }
+            Some(context)
+        }
         Some(_) => {
             let reason = "must name a certificate provider of the bootstrap";
             report.fault(&path.field("validation_context_type"), reason);
@@ -88,29 +104,22 @@ fn policy(context: tls::UpstreamTlsContext, path: &Path<'_>, report: &mut Report
             .subject_alt_names
             .extend(string_match(name, &path, report));
     }
-    for (name, present) in [
-        (
-            "match_typed_subject_alt_names",
-            !validation.match_typed_subject_alt_names.is_empty(),
-        ),
-        (
-            "verify_certificate_spki",
-            !validation.verify_certificate_spki.is_empty(),
-        ),
-        (
-            "verify_certificate_hash",
-            !validation.verify_certificate_hash.is_empty(),
-        ),
-        ("crl", validation.crl.is_some()),
-        (
-            "custom_validator_config",
-            validation.custom_validator_config.is_some(),
-        ),
-    ] {
-        if present {
-            // Unlike a missing balancing policy, a check that is not made is a hole.
-            report.fault(&path.field(name), "cannot be checked here");
+    policy
+}
+
+/// An instance in the form that it had before it was named `CertificateProviderPluginInstance`; its
+/// fields are the same.
+fn older_instance(
+    octets: &[u8],
+    field: &str,
+    path: &Path<'_>,
+    report: &mut Report,
+) -> Option<tls::CertificateProviderPluginInstance> {
+    match tls::CertificateProviderPluginInstance::decode(octets) {
+        Ok(instance) => Some(instance),
+        Err(error) => {
+            report.fault(&path.field(field), format!("cannot be read: {error}"));
+            None
         }
     }
-    policy
 }
