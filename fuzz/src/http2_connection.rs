@@ -61,7 +61,7 @@ fn config() -> Config {
     config.stream_window = 10_000;
     config.connection_window = 200_000;
     config.max_concurrent_calls = 20;
-    config.max_gathered = 300_000;
+    config.max_connection_memory = 300_000;
     config
 }
 

@@ -65,6 +65,14 @@ impl Headers {
         }
     }
 
+    /// Copies them out of memory that they share with what was received with them. For headers that stay:
+    /// a few octets would hold all of it.
+    pub fn detach(&mut self) {
+        if let Block::Shared(octets) = &self.0 {
+            self.0 = Block::Owned(octets.to_vec());
+        }
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

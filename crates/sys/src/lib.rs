@@ -5,6 +5,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #![allow(unsafe_code, reason = "this crate exists to hold it")]
 
+mod allocator;
 mod association_change;
 mod association_status;
 mod berths;
@@ -19,6 +20,7 @@ mod timer;
 pub mod usrsctp;
 mod wake;
 
+pub use allocator::release_free_memory;
 pub use berths::{Berth, Berths};
 pub use calls::Calls;
 #[cfg(feature = "count-calls")]

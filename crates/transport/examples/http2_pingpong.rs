@@ -59,8 +59,13 @@ impl Wire {
                 self.buffer.extend_from_slice(piece);
                 self.outbox.advance(count);
             }
-            to.handle_event(now, Input::Octets(&mut self.buffer))
-                .expect("both ends are ours");
+            loop {
+                to.handle_event(now, Input::Octets(&mut self.buffer))
+                    .expect("both ends are ours");
+                if !to.has_more() {
+                    break;
+                }
+            }
         }
     }
 }

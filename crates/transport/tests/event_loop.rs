@@ -524,3 +524,120 @@ fn flag() -> (Arc<AtomicBool>, Waker) {
     let waker = Waker::from(Arc::new(Flag(Arc::clone(&woken))));
     (woken, waker)
 }
+
+/// An HTTP/2 frame (RFC 9113, 4.1).
+fn http2_frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut frame = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// What a client says before its first request.
+fn http2_greeting() -> Vec<u8> {
+    let mut octets = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    octets.extend(http2_frame(4, 0, 0, &[]));
+    octets.extend(http2_frame(4, 1, 0, &[]));
+    octets
+}
+
+/// POST without a body to an operation whose name has 18 octets; behind it more of the header block.
+fn http2_post(stream: u32, more: &[u8]) -> Vec<u8> {
+    let block = [
+        &[0x83, 0x86, 1, 1, b'a', 4, 18][..],
+        b"/test.v1.Test/Long",
+        more,
+    ]
+    .concat();
+    http2_frame(1, 5, stream, &block)
+}
+
+fn connected(address: &Address, octets: &[u8]) -> TcpStream {
+    let Address::Tcp(address) = address else {
+        panic!("{address} is not a TCP port");
+    };
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    socket.write_all(octets).unwrap();
+    socket
+}
+
+/// Answers with 64 KiB, and notes how long the headers were that it was asked with.
+#[derive(Default)]
+struct Long(Mutex<Vec<usize>>);
+
+impl Service for Long {
+    async fn call(&self, _context: &CallContext, request: Request) -> Response {
+        let headers = request.headers.as_block().len();
+        self.0.lock().unwrap().push(headers);
+        Response::ok(if headers == 0 {
+            Body::from(vec![0; 64 << 10])
+        } else {
+            Body::new()
+        })
+    }
+}
+
+#[test]
+fn a_peer_that_does_not_read_its_answers_does_not_stop_the_loop() {
+    let long = Arc::new(Long::default());
+    let server = Server::start(&[anywhere()], Arc::clone(&long), options(|_| ())).unwrap();
+    let address = server.addresses()[0].clone();
+    // Without credit for their answers these wait in the core, and the requests behind them too.
+    let mut octets = http2_greeting();
+    for call in 0..400 {
+        octets.extend(http2_post(2 * call + 1, &[]));
+    }
+    let _silent = connected(&address, &octets);
+    assert!(soon(|| long.0.lock().unwrap().len() >= 64));
+    let endpoint = Endpoint::new(Protocol::Native, address);
+    let client = blocking::Client::new(endpoint, ClientOptions::default());
+    for _ in 0..100 {
+        let request = Request::new(Operation::from_static("test.v1.Test/Long"));
+        client.call(request).unwrap();
+    }
+    let held_back = 400 + 100 - long.0.lock().unwrap().len();
+    assert!(held_back > 200, "{held_back} requests were held back");
+}
+
+#[test]
+fn a_connection_with_long_headers_has_a_share_of_a_turn_and_the_others_go_first() {
+    const REQUESTS: usize = 300;
+    let long = Arc::new(Long::default());
+    let mut event_loop = EventLoop::new().unwrap();
+    let address = event_loop
+        .listen(&anywhere(), Arc::clone(&long), Arc::default())
+        .unwrap();
+    // One entry of 4 KB in HPACK's table, and 15 references to it in each request.
+    let mut flood = http2_greeting();
+    let mut first = vec![0x40, 1, b'x', 127, 0xa1, 0x1e];
+    first.extend([b'y'; 4000]);
+    flood.extend(http2_post(1, &first));
+    for call in 1..REQUESTS {
+        flood.extend(http2_post(2 * call as u32 + 1, &[0x80 | 62; 15]));
+    }
+    let _loud = connected(&address, &flood);
+    event_loop.run_once(Some(MILLI)).unwrap();
+    let mut quiet = Vec::new();
+    let mut call = http2_greeting();
+    call.extend(http2_post(1, &[0, 1, b'q', 1, b'q']));
+    let mut turns = 0;
+    while long.0.lock().unwrap().len() < REQUESTS + quiet.len() {
+        if quiet.len() < 5 {
+            quiet.push(connected(&address, &call));
+        }
+        let before = long.0.lock().unwrap().len();
+        event_loop.run_once(Some(MILLI)).unwrap();
+        let done = long.0.lock().unwrap().len() - before;
+        assert!(done <= 3 + 5, "{done} calls in one turn");
+        turns += 1;
+        assert!(turns < 10_000, "they are never done");
+    }
+    let order = long.0.lock().unwrap().clone();
+    let last_quiet = order.iter().rposition(|headers| *headers == 6);
+    assert!(last_quiet.is_some_and(|place| place < 60), "{last_quiet:?}");
+    assert_eq!(order.len(), REQUESTS + 5);
+}

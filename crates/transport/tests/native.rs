@@ -267,8 +267,13 @@ fn a_peer_that_does_not_read_is_not_answered_without_end() {
             count => count.unwrap(),
         };
         octets.extend_from_slice(&part[..count]);
-        core.handle_event(Instant::now(), Input::Octets(&mut octets))
-            .unwrap();
+        loop {
+            core.handle_event(Instant::now(), Input::Octets(&mut octets))
+                .unwrap();
+            if !core.has_more() {
+                break;
+            }
+        }
         while let Some(output) = core.poll() {
             answered += usize::from(matches!(output, Output::Response { .. }));
         }

@@ -155,8 +155,13 @@ impl Peer {
             let read = self.socket.read(&mut chunk).unwrap();
             assert!(read > 0, "the client has gone");
             self.buffer.extend_from_slice(&chunk[..read]);
-            let input = Input::Octets(&mut self.buffer);
-            self.core.handle_event(Instant::now(), input).unwrap();
+            loop {
+                let input = Input::Octets(&mut self.buffer);
+                self.core.handle_event(Instant::now(), input).unwrap();
+                if !self.core.has_more() {
+                    break;
+                }
+            }
             while let Some(output) = self.core.poll() {
                 if let Output::Request { call, request } = output {
                     calls.push((call, request));

@@ -157,6 +157,13 @@ pub trait Core {
     /// the `Closed` input that the driver gives next.
     fn handle_event(&mut self, now: Instant, input: Input<'_>) -> Result<(), Fault>;
 
+    /// Whether octets that were given are left because enough was done for one turn: the driver gives
+    /// them again, with or without more behind them, once it has seen to others. Until then it reads
+    /// nothing for this connection.
+    fn has_more(&self) -> bool {
+        false
+    }
+
     /// The time that [`poll_timeout`](Self::poll_timeout) gave has come (being early does no harm).
     fn handle_timeout(&mut self, now: Instant);
 

@@ -11,6 +11,7 @@ pub mod grpc;
 pub mod hpack;
 pub mod http2;
 pub mod mapping;
+pub mod memory;
 pub mod native;
 mod outbox;
 pub mod rmr;

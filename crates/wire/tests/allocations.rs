@@ -64,6 +64,7 @@ impl Wire {
             }
             to.handle_event(now, Input::Octets(&mut self.buffer))
                 .unwrap();
+            assert!(!to.has_more(), "a turn takes it");
         }
     }
 }

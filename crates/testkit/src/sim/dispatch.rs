@@ -50,7 +50,10 @@ impl World {
         let chunk = end.arrived.split_to(count);
         end.partial.extend_from_slice(&chunk);
         let Some(core) = &mut end.core else { return };
-        let result = core.handle_event(now, Input::Octets(&mut end.partial));
+        let mut result = core.handle_event(now, Input::Octets(&mut end.partial));
+        while result.is_ok() && core.has_more() {
+            result = core.handle_event(now, Input::Octets(&mut end.partial));
+        }
         self.outputs(id, side);
         // The peer learns that there is room again one way later.
         let back = self.link(node, peer).latency;

@@ -4,14 +4,14 @@
 //! than its own deadline, and share what becomes of it. Only when the one that connects had less
 //! time than the options allow does its failure say nothing about the service: then the next tries.
 
-use super::link::Link;
+use super::link::{Link, take_all};
 use crate::event_loop::{NO_TLS_THERE, after, clock};
 use crate::names::Addresses;
 use crate::{ClientOptions, Endpoint};
 use bytes::BytesMut;
 use corewire_message::{CallError, ErrorKind, Origin};
 use corewire_sys::{Address, Socket};
-use corewire_wire::{Core, Input, Outbox};
+use corewire_wire::{Core, Outbox};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -210,7 +210,7 @@ fn agree(
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Err(error) => return Err(error),
         }
-        if let Err(fault) = core.handle_event(clock(), Input::Octets(&mut buffer)) {
+        if let Err(fault) = take_all(&mut *core, clock(), &mut buffer) {
             // The peer is told why, as far as it still reads; the fault counts either way.
             core.poll_transmit(clock(), &mut outbox);
             let _peer_gone = send_out(&socket, &mut outbox, until);

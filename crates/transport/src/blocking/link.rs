@@ -8,7 +8,7 @@ use crate::event_loop::{after, clock};
 use bytes::BytesMut;
 use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
 use corewire_sys::{Berths, Socket};
-use corewire_wire::{CallId, Core, Input, Outbox};
+use corewire_wire::{CallId, Core, Fault, Input, Outbox};
 use std::io::{self, IoSlice};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -479,9 +479,7 @@ impl Link {
     ) {
         let end = match received {
             Ok(0) => Some("the peer closed the connection".into()),
-            Ok(_) => state
-                .core
-                .handle_event(now, Input::Octets(&mut buffer))
+            Ok(_) => take_all(&mut *state.core, now, &mut buffer)
                 .err()
                 .map(|fault| fault.to_string()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -532,7 +530,7 @@ impl Link {
         let mut buffer = state.take_buffer();
         if matches!(self.socket.receive_now(&mut buffer), Ok(1..)) {
             // The connection ends either way.
-            let _fault = state.core.handle_event(now, Input::Octets(&mut buffer));
+            let _fault = take_all(&mut *state.core, now, &mut buffer);
         }
         state.give_buffer(buffer);
         state.take_outputs();
@@ -580,6 +578,20 @@ impl Link {
         state.core.cancel(call, code);
         state.streams.remove(&call);
         self.write(&mut state, clock());
+    }
+}
+
+/// Gives a core all that came: nobody else has a turn on this connection.
+pub(super) fn take_all(
+    core: &mut dyn Core,
+    now: Instant,
+    octets: &mut BytesMut,
+) -> Result<(), Fault> {
+    loop {
+        core.handle_event(now, Input::Octets(octets))?;
+        if !core.has_more() {
+            return Ok(());
+        }
     }
 }
 

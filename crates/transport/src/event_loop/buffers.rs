@@ -72,6 +72,12 @@ impl ReadBuffers {
         }
     }
 
+    /// Keeps the buffer that is warm in the cache, if any.
+    pub(crate) fn shrink(&mut self) {
+        let spare = self.kept.len().saturating_sub(1);
+        self.kept.drain(..spare);
+    }
+
     /// Makes room in a buffer that holds the start of a message of which `wanted` octets are
     /// missing.
     pub(crate) fn make_room(buffer: &mut BytesMut, wanted: usize) {

@@ -1,7 +1,7 @@
 //! How connections end, and how a loop does: drained, or at once.
 
 use super::arena::Key;
-use super::connection::{Connection, Role, State};
+use super::connection::{Connection, Received, Role, State};
 use super::dispatch::Limits;
 use super::listener::{Accepting, ServerCounters};
 use super::{EventLoop, Phase, UNDECIDED_GRACE, after};
@@ -16,6 +16,9 @@ pub(crate) const NO_TLS_THERE: &str =
 /// How long a peer that broke the protocol, or said goodbye, is given to hear the last words.
 const LINGER: Duration = Duration::from_secs(1);
 
+/// Shares of a turn that are spent on the last words of a peer that is gone.
+const HEARD_OUT: usize = 64;
+
 /// Octets that such a peer may send meanwhile.
 const LINGER_OCTETS: usize = 1024 * 1024;
 
@@ -27,16 +30,23 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        // The connection ends either way.
-        let _end = connection.receive(
-            &mut self.buffers,
-            |connection, buffer| match &mut connection.core {
-                Some(core) => core
-                    .handle_event(now, Input::Octets(buffer))
-                    .map_err(|fault| fault.to_string()),
-                None => Err(String::new()),
-            },
-        );
+        for _ in 0..HEARD_OUT {
+            let was_left = connection.has_more();
+            let received =
+                connection.receive(
+                    &mut self.buffers,
+                    |connection, buffer| match &mut connection.core {
+                        Some(core) => core
+                            .handle_event(now, Input::Octets(buffer))
+                            .map_err(|fault| fault.to_string()),
+                        None => Err(String::new()),
+                    },
+                );
+            // The connection ends either way.
+            if received != Received::Octets || !was_left && !connection.has_more() {
+                break;
+            }
+        }
         self.do_outputs(key);
     }
 
@@ -102,6 +112,8 @@ impl EventLoop {
         {
             accepting.orphans += connection.events;
         }
+        drop(connection);
+        self.give_memory_back();
     }
 
     /// Whether the peer of a connection that is over shall hear the last words: it broke the protocol

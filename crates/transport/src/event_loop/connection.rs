@@ -2,6 +2,7 @@
 
 use super::buffers::ReadBuffers;
 use super::call_map::CallMap;
+use super::clock;
 use super::inbox::Completion;
 use super::stream::StreamShared;
 use super::timers::TimerId;
@@ -11,11 +12,12 @@ use corewire_sys::{Interest, Socket};
 use corewire_wire::{Core, Input, Outbox};
 use std::io::{self, IoSlice};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Receives from one socket in one turn at most this often, so that a fast peer does not keep the
-/// others waiting.
+/// others waiting; and only once when the core has had enough, or it has taken this long.
 const RECEIVES_A_TURN: usize = 4;
+pub(crate) const SHARE_OF_A_TURN: Duration = Duration::from_micros(500);
 
 /// A peer is read for so many octets while none of its events can begin, since answers to pings and
 /// credit are among them.
@@ -56,6 +58,12 @@ pub(crate) struct Connection {
     pub(crate) state: State,
     /// Stands in the loop's list of connections to flush.
     pub(crate) dirty: bool,
+    /// Stands in the loop's list of connections that have had their share of a turn.
+    pub(crate) behind: bool,
+    /// It had more to do than its share when it was last read: those that had not go first.
+    pub(crate) is_heavy: bool,
+    /// What its core tells is held back: until answers are written, events have ended, or its next turn.
+    pub(crate) held_back: bool,
     /// Nobody will call on it any more: it is closed when its calls have ended.
     pub(crate) close_when_idle: bool,
     /// Server: events whose task has not ended.
@@ -145,6 +153,9 @@ impl Connection {
             settle_by: None,
             state,
             dirty: false,
+            behind: false,
+            is_heavy: false,
+            held_back: false,
             close_when_idle: false,
             events: 0,
             read_ahead: None,
@@ -163,6 +174,15 @@ impl Connection {
             None => buffers.take(),
         };
         let mut end = None;
+        if self.has_more() {
+            // What is left of the last turn, and nothing else.
+            if let Err(why) = take(self, &mut buffer) {
+                end = Some(Some(why));
+            }
+            self.partial = buffers.give_but_start(buffer);
+            return end.map_or(Received::Octets, Received::End);
+        }
+        let mut began = None;
         for _ in 0..RECEIVES_A_TURN {
             let wanted = self.core.as_ref().map_or(0, |core| core.wants());
             ReadBuffers::make_room(&mut buffer, wanted);
@@ -175,8 +195,11 @@ impl Connection {
                     }
                     if let Err(why) = take(self, &mut buffer) {
                         end = Some(Some(why));
-                    } else if count == room {
-                        continue;
+                    } else if count == room && !self.has_more() {
+                        let now = clock();
+                        if now.duration_since(*began.get_or_insert(now)) < SHARE_OF_A_TURN {
+                            continue;
+                        }
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -186,6 +209,11 @@ impl Connection {
         }
         self.partial = buffers.give_but_start(buffer);
         end.map_or(Received::Octets, Received::End)
+    }
+
+    /// Whether octets were read that its core has left for another turn.
+    pub(crate) fn has_more(&self) -> bool {
+        self.core.as_ref().is_some_and(|core| core.has_more())
     }
 
     /// Notes that the two ends have agreed on how to speak, once they have; says whether that is

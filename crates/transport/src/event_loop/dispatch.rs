@@ -2,13 +2,13 @@
 
 use super::arena::Key;
 use super::call_map::CallMap;
-use super::connection::{Connection, Received, Role, State};
+use super::connection::{Connection, Received, Role, SHARE_OF_A_TURN, State};
 use super::inbox::{CallRef, TaskRef};
 use super::listener::{ServerCounters, Told, UPGRADE_REQUIRED};
 use super::spawned::SPAWNED;
 use super::stream::{Side, StreamShared, ends};
 use super::tasks::{Asker, Progress, Work};
-use super::{Due, EventLoop, Phase, after, source};
+use super::{Due, EventLoop, Phase, after, clock, source};
 use bytes::BytesMut;
 use corewire_message::{CallContext, Code, Event, Headers, Peer, Response};
 use corewire_sys::{Interest, Readiness, Token};
@@ -25,8 +25,12 @@ const ACCEPTS_A_TURN: usize = 64;
 /// How long a loop that could not accept (no descriptors left) leaves its listener alone.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
-/// Messages handed on before it is looked at how much waits for the peer: it costs a little.
-const LOOK_AT_BACKLOG_EVERY: usize = 16;
+/// Messages handed on before it is looked at how much waits for the peer and how long it has taken: it
+/// costs a little.
+const LOOK_EVERY: usize = 16;
+
+/// How long one turn goes on with connections that have had their share of it.
+const BEHIND_A_TURN: Duration = SHARE_OF_A_TURN;
 
 /// Output is written at once when this much of it waits, while it is still in the cache.
 const WRITE_AT_ONCE: usize = 32 * 1024;
@@ -160,6 +164,8 @@ impl EventLoop {
             return;
         }
         match connection.state {
+            State::Open if connection.behind => {}
+            State::Open if readiness.readable && connection.is_heavy => self.put_behind(key),
             State::Open if readiness.readable => self.read(key),
             State::Lingering { .. } => self.read_away(key),
             _ => {}
@@ -242,6 +248,42 @@ impl EventLoop {
         }
     }
 
+    /// A connection that has had its share of this turn goes on when all others have had theirs.
+    fn put_behind(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && !connection.behind
+        {
+            connection.behind = true;
+            self.behind.push_back(key);
+        }
+    }
+
+    /// Goes on with connections that wait behind the others: each once, as long as [`BEHIND_A_TURN`] is
+    /// not over; at least one.
+    pub(super) fn do_behind(&mut self) {
+        if self.behind.is_empty() {
+            return;
+        }
+        // The others' answers do not wait for them.
+        self.flush_dirty();
+        let until = after(clock(), BEHIND_A_TURN);
+        for _ in 0..self.behind.len() {
+            let Some(key) = self.behind.pop_front() else {
+                return;
+            };
+            let Some(connection) = self.connections.get_mut(key) else {
+                continue;
+            };
+            connection.behind = false;
+            if connection.state == State::Open {
+                self.read(key);
+            }
+            if clock() >= until {
+                return;
+            }
+        }
+    }
+
     fn read(&mut self, key: Key) {
         let now = self.now;
         let Some(connection) = self.connections.get_mut(key) else {
@@ -278,6 +320,13 @@ impl EventLoop {
         self.do_outputs(key);
         match received {
             Received::Octets => {
+                let Some(connection) = self.connections.get_mut(key) else {
+                    return;
+                };
+                connection.is_heavy = connection.has_more() || connection.behind;
+                if connection.is_heavy {
+                    self.put_behind(key);
+                }
                 let Some(connection) = self.connections.get_mut(key) else {
                     return;
                 };
@@ -339,12 +388,15 @@ impl EventLoop {
             Some(core) => {
                 core.handle_timeout(now);
                 let dead = core.fault().map(ToString::to_string);
-                self.do_outputs(key);
+                if !connection.behind {
+                    self.do_outputs(key);
+                }
                 match dead {
                     Some(why) => self.close(key, Some(why)),
                     None => self.mark_dirty(key),
                 }
                 self.set_timer(key);
+                self.give_memory_back();
             }
         }
     }
@@ -358,17 +410,30 @@ impl EventLoop {
     }
 
     pub(super) fn hand_on(&mut self, key: Key, limits: Limits) {
+        let mut began = None;
         for count in 0_usize.. {
             let Some(connection) = self.connections.get_mut(key) else {
                 return;
             };
-            if count.is_multiple_of(LOOK_AT_BACKLOG_EVERY) && connection.queued() > limits.backlog {
-                return;
+            if count.is_multiple_of(LOOK_EVERY) {
+                if connection.queued() > limits.backlog {
+                    connection.held_back = true;
+                    return;
+                }
+                if count > 0 && limits.share < Duration::MAX {
+                    let now = clock();
+                    if now.duration_since(*began.get_or_insert(now)) >= limits.share {
+                        connection.held_back = true;
+                        return self.put_behind(key);
+                    }
+                }
             }
             if connection.events >= limits.events {
+                connection.held_back = true;
                 connection.read_ahead.get_or_insert(0);
                 return;
             }
+            connection.held_back = false;
             connection.read_ahead = None;
             let Some(output) = connection.core.as_mut().and_then(|core| core.poll()) else {
                 return;
@@ -578,6 +643,7 @@ impl EventLoop {
             return Limits {
                 backlog: accepting.tongues.options.max_backlog,
                 events: accepting.max_events(),
+                share: SHARE_OF_A_TURN,
             };
         }
         Limits::NONE
@@ -591,6 +657,8 @@ pub(super) struct Limits {
     pub(super) backlog: usize,
     /// Events whose task has not ended.
     events: usize,
+    /// How long a turn may be busy with it.
+    share: Duration,
 }
 
 impl Limits {
@@ -598,6 +666,7 @@ impl Limits {
     pub(super) const NONE: Self = Self {
         backlog: usize::MAX,
         events: usize::MAX,
+        share: Duration::MAX,
     };
 }
 

@@ -26,6 +26,7 @@ mod closing;
 mod commands;
 mod connection;
 mod dispatch;
+mod giving_back;
 mod inbox;
 mod listener;
 mod memory;
@@ -56,6 +57,7 @@ use corewire_message::Service;
 use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, Token};
 use inbox::{Command, Shared, TaskRef};
 use listener::Accepting;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::os::fd::AsFd;
@@ -74,6 +76,9 @@ const UNDECIDED_GRACE: Duration = Duration::from_millis(100);
 /// A loop that serves sockets asks at most so long before it sleeps: about what it costs both ends
 /// that it sleeps and is woken. Its next request comes so soon only when it is busy.
 const SERVING_PATIENCE: Duration = Duration::from_micros(5);
+
+/// How often a connection whose messages are held back is looked at for what is due.
+const HELD_BACK: Duration = Duration::from_millis(5);
 
 /// What an epoll token stands for: its top octet.
 mod source {
@@ -96,6 +101,8 @@ pub struct EventLoop {
     buffers: ReadBuffers,
     /// Connections with something to write.
     dirty: Vec<Key>,
+    /// Connections that have had their share of a turn and have more to do.
+    behind: VecDeque<Key>,
     timers: Timers,
     alarms: Alarms,
     commands: Vec<Command>,
@@ -117,6 +124,8 @@ pub struct EventLoop {
     waiting_awake: Patience,
     /// A call's end was told in this turn.
     told: bool,
+    /// A timer is set to give memory back.
+    gives_back_later: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +166,7 @@ impl EventLoop {
             channels: Vec::new(),
             buffers: ReadBuffers::default(),
             dirty: Vec::new(),
+            behind: VecDeque::new(),
             timers: Timers::default(),
             alarms,
             commands: Vec::new(),
@@ -171,6 +181,7 @@ impl EventLoop {
             calling_patience: Duration::ZERO,
             waiting_awake: Patience::new(),
             told: false,
+            gives_back_later: false,
         })
     }
 
@@ -308,7 +319,7 @@ impl EventLoop {
         if self.phase == Phase::Ended {
             return Ok(());
         }
-        let timeout = if self.told {
+        let timeout = if self.told || !self.behind.is_empty() {
             Some(Duration::ZERO)
         } else {
             timeout
@@ -324,6 +335,7 @@ impl EventLoop {
             }
         }
         self.do_memories();
+        self.do_behind();
         self.do_timers();
         self.flush_dirty();
         self.end_when_drained();
@@ -419,6 +431,7 @@ impl EventLoop {
                 Due::Wake(sleep) => Sleep::end(&sleep),
                 Due::Connection(key) => self.do_timeout(key),
                 Due::Accept(listener) => self.resume_accepting(listener),
+                Due::GiveBack => self.give_back_now(),
             }
         }
     }
@@ -430,9 +443,13 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
-        let Some(at) = connection.due() else {
+        let Some(mut at) = connection.due() else {
             return;
         };
+        if connection.held_back {
+            // It is due at once as long as something is held back, and can do nothing about it.
+            at = at.max(after(self.now, HELD_BACK));
+        }
         if let Some((set, id)) = connection.timer {
             if set <= at {
                 return;
@@ -475,8 +492,11 @@ impl EventLoop {
             self.close(key, None);
             return;
         }
-        // Writing makes room: for streams that waited for it, for requests that were held back.
-        self.do_outputs(key);
+        // Writing makes room: for streams that waited for it, for requests that were held back. One that
+        // has had its share of the turn waits for its next.
+        if !connection.behind {
+            self.do_outputs(key);
+        }
         let limits = self.limits(key);
         let Some(connection) = self.connections.get_mut(key) else {
             return;

@@ -17,6 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+/// Places that are kept when none is in use.
+const KEPT_PLACES: usize = 1024;
+
 /// What a service is asked to do.
 pub(crate) enum Work {
     Call(Request),
@@ -168,6 +171,13 @@ where
         let task = &mut self.places[place];
         let _panicked = catch_unwind(AssertUnwindSafe(|| task.future.set(None)));
         self.free.push(place);
+        if self.places.len() > KEPT_PLACES && self.free.len() == self.places.len() {
+            // None is in use: a waker that still names one finds nothing, or another task, which looks once
+            // more.
+            self.places.truncate(KEPT_PLACES);
+            self.places.shrink_to_fit();
+            self.free = (0..KEPT_PLACES).rev().collect();
+        }
     }
 
     /// `Some` when the task has ended; its place is free then.

@@ -15,6 +15,8 @@ pub(crate) enum Due {
     Connection(Key),
     /// Accepting again.
     Accept(usize),
+    /// Giving memory back to the system.
+    GiveBack,
     /// A future sleeps, unless it was dropped.
     Wake(Weak<Sleep>),
 }

@@ -3,6 +3,7 @@
 use super::config::Flavour;
 use super::connection::Connection;
 use super::fields::FieldList;
+use super::flow::OVERLOADED;
 use super::head;
 use super::server::Refusal;
 use corewire_message::{CallKind, Code, Headers, Response, Status};
@@ -11,6 +12,8 @@ use corewire_wire::mapping::problem::{self, Problem};
 use corewire_wire::mapping::{decimal, method, status};
 
 const GRPC_OK: &[Field<'static>] = &[Field::fixed("grpc-status", "0")];
+/// Seconds after which a request may be tried again that this end had no room for (RFC 9110, 10.2.3).
+const RETRY_AFTER: &str = "1";
 const NO_CONTENT: u16 = 204;
 const NO_CONTENT_FIELDS: &[Field<'static>] = &[Field::fixed(":status", "204")];
 const NOT_MODIFIED: u16 = 304;
@@ -39,7 +42,11 @@ impl Connection {
         let Some(call) = self.calls.get(stream) else {
             return;
         };
-        let response = Response::failed(refusal.status.clone());
+        let mut response = Response::failed(refusal.status.clone());
+        if refusal.http_status == OVERLOADED {
+            // It is a header.
+            let _fits = response.headers.append("retry-after", RETRY_AFTER);
+        }
         if call.flavour == Flavour::Rest && !call.head_sent {
             self.answer_rest_whole(stream, response, refusal.http_status);
         } else {

@@ -5,7 +5,10 @@ use std::collections::VecDeque;
 
 /// The size of one piece of shared memory, octets.
 const ARENA: usize = 64 << 10;
-/// Used-up pieces that are looked at again.
+/// Used-up pieces that are kept. While all of them hold something, what comes gets memory of its own:
+/// few octets that stay long must not hold a piece each.
+const MOST_PIECES: usize = 16;
+/// Used-up pieces that are kept while no call is open.
 const KEPT_PIECES: usize = 4;
 /// Octets from which a body gets memory of its own.
 const OWN_FROM: usize = 8 << 10;
@@ -20,6 +23,9 @@ pub(super) struct Arena {
     current: BytesMut,
     /// Pieces that were used up. The one used up first comes first.
     used: VecDeque<BytesMut>,
+    /// The piece that is put aside while `current` is no piece: the block being built gets memory of its
+    /// own.
+    aside: Option<BytesMut>,
 }
 
 impl Arena {
@@ -41,7 +47,19 @@ impl Arena {
         if self.current.is_empty() {
             return Bytes::new();
         }
-        self.current.split().freeze()
+        let Some(piece) = self.aside.take() else {
+            return self.current.split().freeze();
+        };
+        let own = std::mem::replace(&mut self.current, piece);
+        // As long as it is: what it grew by while it was built would not be counted.
+        Bytes::copy_from_slice(&own)
+    }
+
+    /// Lets go of pieces that only many calls at once need.
+    pub(super) fn shrink(&mut self) {
+        if self.used.len() > KEPT_PIECES {
+            self.used.truncate(KEPT_PIECES);
+        }
     }
 
     fn copy(&mut self, octets: &[u8]) -> Bytes {
@@ -50,6 +68,9 @@ impl Arena {
     }
 
     fn make_room(&mut self, more: usize) {
+        if self.aside.is_some() {
+            return self.current.reserve(more);
+        }
         if self.current.try_reclaim(more) {
             return;
         }
@@ -59,16 +80,24 @@ impl Arena {
             .used
             .iter_mut()
             .position(|piece| piece.try_reclaim(needed));
+        let is_scarce = free.is_none() && self.used.len() >= MOST_PIECES;
         let mut next = free
             .and_then(|place| self.used.remove(place))
-            .unwrap_or_else(|| BytesMut::with_capacity(needed));
+            .unwrap_or_else(|| {
+                BytesMut::with_capacity(if is_scarce {
+                    self.current.len() + more
+                } else {
+                    needed
+                })
+            });
         next.extend_from_slice(&self.current);
         let mut full = std::mem::replace(&mut self.current, next);
         full.clear();
-        if self.used.len() == KEPT_PIECES {
-            self.used.pop_front();
+        if is_scarce {
+            self.aside = Some(full);
+        } else {
+            self.used.push_back(full);
         }
-        self.used.push_back(full);
     }
 }
 

@@ -34,6 +34,10 @@ pub(super) struct Call {
     pub(super) content_length: Option<usize>,
     /// Octets that came and whose credit was not given back yet.
     pub(super) unreturned: usize,
+    /// Octets of headers that the connection's account holds for it.
+    pub(super) held_headers: usize,
+    /// Octets of bodies that it holds: of a unary body, and of messages that were too long for the window.
+    pub(super) held_body: usize,
     /// Octets of messages that the application has and did not consume yet.
     pub(super) outstanding: usize,
     /// Octets of those whose credit was given back early: they were too long for the window.
@@ -81,6 +85,8 @@ impl Default for Call {
             received_all: false,
             content_length: None,
             unreturned: 0,
+            held_headers: 0,
+            held_body: 0,
             outstanding: 0,
             early: 0,
             early_partial: 0,
@@ -101,17 +107,6 @@ impl Default for Call {
             is_generated_problem: false,
             code: None,
             message: None,
-        }
-    }
-}
-
-impl Call {
-    /// Octets held here that no poll has delivered yet.
-    pub(super) fn gathered(&self) -> usize {
-        match &self.receiving {
-            Receiving::Nothing => 0,
-            Receiving::Whole(body) => body.len(),
-            Receiving::Messages(_) => self.early_partial,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::config::Flavour;
 use super::connection::{Connection, Drain, End, Pending};
 use super::core::{check_headers, too_long};
 use super::fields::FieldList;
-use super::flow::only_message;
+use super::flow::{TOO_MUCH, only_message};
 use super::head::{self, Media};
 use super::leads::Shape;
 use bytes::Bytes;
@@ -232,6 +232,12 @@ impl Connection {
             );
             return;
         }
+        let held = head.headers.as_block().len();
+        if !self.memory.hold(held, 0) {
+            self.answer_unreadable(stream, TOO_MUCH.0, TOO_MUCH.1);
+            return;
+        }
+        call.held_headers += held;
         let is_leading = head.http_status.is_some();
         let own_code = match call.flavour {
             Flavour::Grpc => (head.grpc_status, head.grpc_message),
@@ -289,7 +295,14 @@ impl Connection {
             }
             Receiving::Nothing => None,
         };
-        let held = whole.as_ref().map_or(0, Bytes::len);
+        // A whole body and headers stay counted until the application takes them.
+        let held = match whole {
+            Some(_) => (
+                std::mem::take(&mut call.held_headers),
+                std::mem::take(&mut call.held_body),
+            ),
+            None => (std::mem::take(&mut call.held_headers), 0),
+        };
         // Octets of messages stay owed until they are consumed, or until the call goes below.
         let cost = if whole.is_some() {
             cost
@@ -297,7 +310,6 @@ impl Connection {
             call.unreturned = cost;
             0
         };
-        // A whole body stays counted until the application takes it; `remove` sees it empty.
         let still_sending = !call.sent_all || self.session.queued(stream) > 0;
         let Some(mut call) = self.remove(stream) else {
             return;
@@ -319,6 +331,8 @@ impl Connection {
                 Err(error) => Output::Failed { call: id, error },
             };
             self.outputs.push_back(Pending { output, cost, held });
+        } else {
+            self.memory.release(held.0, held.1);
         }
         self.recycle(call);
     }

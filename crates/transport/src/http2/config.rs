@@ -1,6 +1,7 @@
 //! What can be set.
 
 use corewire_wire::http2::Limits;
+use corewire_wire::memory::{MAX_CONNECTION_MEMORY, ProcessMemory};
 use std::time::Duration;
 
 /// How messages are written on HTTP/2.
@@ -47,9 +48,12 @@ pub struct Config {
     pub max_header_list: u32,
     /// The longest message, octets. Default 16 MiB.
     pub max_message: usize,
-    /// Octets of unary bodies that may wait here for their end or for the application before more
-    /// are refused as overloaded. Default 64 MiB.
-    pub max_gathered: usize,
+    /// Octets that the calls of one connection may hold here until they have ended: headers, bodies, and
+    /// 1 KiB for each call. Headers alone may be an eighth of it. What is more is refused as overloaded
+    /// (REST: 503). Default 64 MiB.
+    pub max_connection_memory: usize,
+    /// The same for all connections that share this counter. Default: one for the whole process, 512 MiB.
+    pub process_memory: ProcessMemory,
     /// Octets that one stream may queue here at a time ([`corewire_wire::Core::room`] is at most
     /// this). Default 1 MiB.
     pub max_stream_backlog: usize,
@@ -76,6 +80,12 @@ pub struct Config {
     /// Suspicious frames the peer may send: at once, and a second from then on. Default 1000 and
     /// 33.
     pub glitches: (u64, u64),
+    /// Header sections longer than `max_header_list` that the peer may send: at once, and a second from
+    /// then on. Each is refused (431); more end the connection (ENHANCE_YOUR_CALM). Default 100 and 10.
+    pub oversized_headers: (u64, u64),
+    /// Work that is done for one connection before others have their turn: octets of decoded header
+    /// fields, and 256 for each frame. Default 128 KiB.
+    pub turn_work: usize,
 }
 
 impl Config {
@@ -109,6 +119,8 @@ impl Config {
             max_settings: self.max_settings,
             stream_resets: self.stream_resets,
             glitches: self.glitches,
+            oversized_headers: self.oversized_headers,
+            turn_work: self.turn_work,
         }
     }
 }
@@ -124,7 +136,8 @@ impl Default for Config {
             max_frame: limits.max_frame,
             max_header_list: limits.max_header_list,
             max_message: 16 << 20,
-            max_gathered: 64 << 20,
+            max_connection_memory: MAX_CONNECTION_MEMORY,
+            process_memory: ProcessMemory::shared(),
             max_stream_backlog: 1 << 20,
             max_backlog: 64 << 20,
             keep_alive_interval: Some(Duration::from_secs(10)),
@@ -135,6 +148,8 @@ impl Default for Config {
             max_settings: limits.max_settings,
             stream_resets: limits.stream_resets,
             glitches: limits.glitches,
+            oversized_headers: limits.oversized_headers,
+            turn_work: limits.turn_work,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::varying::Varying;
 use bytes::BytesMut;
 use corewire_message::Body;
 use corewire_wire::http2::{self, ErrorCode, Event, INLINE_PIECE, Session, Sink, StreamMap};
+use corewire_wire::memory::Account;
 use corewire_wire::{CallId, Deadlines, Fault, KindOf, Output, grpc};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -45,8 +46,10 @@ pub struct Connection {
     pub(super) events: Vec<u32>,
     /// Octets received.
     pub(super) received: u64,
-    /// Octets of whole bodies, and of messages longer than the window, that are held here.
-    pub(super) gathered: usize,
+    /// What is held here for the peer: headers and bodies of calls that have not ended.
+    pub(super) memory: Account,
+    /// Octets are left because enough was done for one turn.
+    pub(super) has_more: bool,
     /// Streams of whole bodies that got octets in this turn.
     pub(super) touched: Vec<u32>,
     /// Server: answered streams whose request shall not go on.
@@ -72,8 +75,8 @@ pub(super) struct Pending {
     pub(super) output: Output,
     /// Octets whose connection credit is given back when it is taken.
     pub(super) cost: usize,
-    /// Octets of a whole body that stop counting as gathered then.
-    pub(super) held: usize,
+    /// Octets that stop being held then, of headers and of a body.
+    pub(super) held: (usize, usize),
 }
 
 impl From<Output> for Pending {
@@ -81,7 +84,7 @@ impl From<Output> for Pending {
         Self {
             output,
             cost: 0,
-            held: 0,
+            held: (0, 0),
         }
     }
 }
@@ -154,7 +157,8 @@ impl Connection {
             closed: false,
             events: Vec::new(),
             received: 0,
-            gathered: 0,
+            memory: Account::new(config.max_connection_memory, config.process_memory.clone()),
+            has_more: false,
             touched: Vec::new(),
             half_open: Vec::new(),
             blocked: RefCell::default(),
@@ -191,12 +195,15 @@ impl Connection {
     /// Takes a call out: it has ended here. Credit that it holds goes back to the connection.
     pub(super) fn remove(&mut self, stream: u32) -> Option<Box<Call>> {
         let mut call = self.calls.remove(stream)?;
-        self.gathered -= call.gathered();
+        self.memory.release(call.held_headers, call.held_body);
         if let Some(timer) = call.timer.take() {
             self.deadlines.remove(timer);
         }
         if call.unreturned > 0 {
             self.session.consume_connection(call.unreturned);
+        }
+        if self.calls.is_empty() {
+            self.arena.shrink();
         }
         Some(call)
     }

@@ -27,6 +27,10 @@ impl Core for Connection {
         }
     }
 
+    fn has_more(&self) -> bool {
+        self.has_more
+    }
+
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         while let Some(stream) = self.deadlines.pop_due(now) {
@@ -67,6 +71,7 @@ impl Core for Connection {
         }
         self.forget_written_events();
         self.tell_writable();
+        self.memory.settle();
         wrote
     }
 
@@ -91,7 +96,7 @@ impl Core for Connection {
 
     fn poll(&mut self) -> Option<Output> {
         let Pending { output, cost, held } = self.outputs.pop_front()?;
-        self.gathered -= held;
+        self.memory.release(held.0, held.1);
         if cost > 0 {
             self.session.consume_connection(cost);
         }
@@ -267,6 +272,7 @@ impl Core for Connection {
 
 impl Connection {
     fn octets(&mut self, now: Instant, octets: &mut BytesMut) -> Result<(), Fault> {
+        self.has_more = false;
         if let Some(fault) = &self.fault {
             octets.clear();
             return Err(fault.clone());
@@ -275,25 +281,20 @@ impl Connection {
             return Ok(());
         }
         self.keep_alive.heard(now);
-        loop {
-            let taken = match self.session.receive(now, octets) {
-                Ok(taken) => taken,
-                Err(error) => {
-                    self.fail(error.text());
-                    break;
-                }
-            };
-            self.received += taken as u64;
-            self.take_events(Received::new(octets, taken));
-            if taken == 0 || octets.is_empty() {
-                break;
+        match self.session.receive(now, octets) {
+            Ok(taken) => {
+                self.received += taken as u64;
+                self.take_events(Received::new(octets, taken));
+                self.has_more = self.session.has_more();
             }
+            Err(error) => self.fail(error.text()),
         }
         if let Some(code) = self.session.terminated() {
             self.fail(code.name());
         }
         if self.fault.is_some() {
             octets.clear();
+            self.has_more = false;
         }
         self.settle_touched();
         self.tell_writable();

@@ -1,7 +1,7 @@
 //! Credit: what the peer may send, and what may be sent to it.
 //!
 //! HTTP/2 counts credit for each stream and for the whole connection. Octets of a unary body are
-//! given back as they are gathered, within [`Config::max_gathered`](super::Config::max_gathered),
+//! given back as they are gathered, within [`Config::max_connection_memory`](super::Config::max_connection_memory),
 //! or no two long bodies could share a connection's window; octets of messages are given back when
 //! the application has consumed them. A message longer than half a window is gathered like a unary
 //! body, or it could never arrive.
@@ -61,7 +61,11 @@ impl Connection {
                 // requests without an end, to hold the memory that they were received in.
                 let is_client = matches!(self.end, End::Client { .. });
                 let is_all = ends || is_client && call.content_length == Some(octets.len());
-                self.gathered += octets.len();
+                if !self.memory.hold(0, octets.len()) {
+                    self.give_up_receiving(stream, TOO_MUCH);
+                    return;
+                }
+                call.held_body += octets.len();
                 if is_first && is_all && octets.len() >= LONG {
                     *gathered = Gathered::One(received.share(place));
                 } else {
@@ -69,8 +73,6 @@ impl Connection {
                 }
                 if gathered.len() > self.config.max_message.saturating_add(framing) {
                     self.give_up_receiving(stream, TOO_LONG);
-                } else if self.gathered > self.config.max_gathered {
-                    self.give_up_receiving(stream, TOO_MUCH);
                 } else {
                     self.touched.push(stream);
                 }
@@ -92,9 +94,8 @@ impl Connection {
             };
             match deframer.next_message() {
                 Ok(Some(message)) => {
-                    let partial = std::mem::take(&mut call.early_partial);
-                    self.gathered -= partial;
-                    call.early += partial;
+                    // It stays held until the application has consumed it: no credit bounds it.
+                    call.early += std::mem::take(&mut call.early_partial);
                     call.outstanding += message.len();
                     give_back(&mut self.session, call, stream, PREFIX_OCTETS);
                     self.tell(Output::Message {
@@ -125,12 +126,13 @@ impl Connection {
             return;
         }
         let more = held - call.early_partial;
-        call.early_partial += more;
-        self.gathered += more;
-        give_back(&mut self.session, call, stream, more);
-        if self.gathered > self.config.max_gathered {
+        if !self.memory.hold(0, more) {
             self.give_up_receiving(stream, TOO_MUCH);
+            return;
         }
+        call.held_body += more;
+        call.early_partial += more;
+        give_back(&mut self.session, call, stream, more);
     }
 
     /// Gives the credit of unary bodies back that did not end in this turn.
@@ -157,6 +159,8 @@ impl Connection {
         // Credit of a message that was too long for the window has gone back already.
         let early = octets.min(call.early);
         call.early -= early;
+        call.held_body -= early;
+        self.memory.release(0, early);
         give_back(&mut self.session, call, stream, octets - early);
     }
 
@@ -165,6 +169,9 @@ impl Connection {
         self.stop_receiving(stream);
         match self.end {
             End::Client { .. } => self.answer_unreadable(stream, code, what),
+            End::Server { .. } if what == TOO_MUCH.1 => {
+                self.request_refused(stream, Status::new(code, what), OVERLOADED);
+            }
             End::Server { .. } => self.request_unreadable(stream, Status::new(code, what)),
         }
     }
@@ -174,7 +181,8 @@ impl Connection {
         let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
-        self.gathered -= call.gathered();
+        let held = std::mem::take(&mut call.held_body);
+        self.memory.release(0, held);
         call.receiving = Receiving::Nothing;
         (call.early_partial, call.early, call.outstanding) = (0, 0, 0);
         let all = call.unreturned;
@@ -210,9 +218,11 @@ pub(super) const TOO_LONG: (Code, &str) = (
     Code::ResourceExhausted,
     "the message is longer than is taken here",
 );
+/// The HTTP status of a request that this end has no room for.
+pub(super) const OVERLOADED: u16 = 503;
 pub(super) const TOO_MUCH: (Code, &str) = (
     Code::ResourceExhausted,
-    "too many long messages are on the way on this connection",
+    "the calls in progress hold as much memory as they may",
 );
 
 /// How a call is answered whose body is no sequence of messages.

@@ -4,12 +4,15 @@ use super::body::Gathered;
 use super::call::{Call, Receiving};
 use super::config::Flavour;
 use super::connection::{Connection, Drain, End, Pending};
-use super::flow::only_message;
+use super::flow::{OVERLOADED, TOO_MUCH, only_message};
 use super::head::{self, Head, Media};
-use corewire_message::{Body, CallKind, Code, Event, Operation, Request, Response, Status};
+use corewire_message::{
+    Body, CallKind, Code, Event, Headers, Operation, Request, Response, Status,
+};
 use corewire_wire::grpc::Deframer;
 use corewire_wire::http2::{ErrorCode, HeadersKind};
 use corewire_wire::mapping::{deadline, method, status};
+use corewire_wire::memory::CALL_OCTETS;
 use corewire_wire::{CallId, Output};
 use std::ops::Range;
 use std::time::Duration;
@@ -63,6 +66,7 @@ impl Connection {
         call.deadline = head
             .timeout
             .and_then(|span| deadline::deadline(self.now, span));
+        let held = head.path.len() + head.headers.as_block().len();
         let accepted = if oversized {
             Err(Refusal::new(
                 431,
@@ -78,12 +82,21 @@ impl Connection {
         } else {
             accept(&head, &mut self.operations, &self.end)
         };
-        call.headers = head.headers;
+        // Last: what is refused for another reason holds nothing.
+        let accepted = accepted.and_then(|accepted| {
+            if self.memory.hold(held, CALL_OCTETS) {
+                Ok(accepted)
+            } else {
+                Err(Refusal::new(OVERLOADED, TOO_MUCH.0, TOO_MUCH.1))
+            }
+        });
         call.timer = call
             .deadline
             .map(|deadline| self.deadlines.insert(deadline, stream));
         match accepted {
             Ok((operation, kind)) => {
+                (call.held_headers, call.held_body) = (held, CALL_OCTETS);
+                call.headers = head.headers;
                 call.kind = kind;
                 call.operation = Some(operation);
                 call.receiving = match kind {
@@ -135,53 +148,66 @@ impl Connection {
             }
             Receiving::Whole(body) => {
                 let octets = body.take();
-                let held = octets.len();
                 let cost = std::mem::take(&mut call.unreturned);
                 call.receiving = Receiving::Nothing;
                 let message = match call.flavour {
                     Flavour::Rest => Ok(octets),
                     Flavour::Grpc => only_message(octets, self.config.max_message),
                 };
-                let output = match message {
+                let pending = match message {
                     Ok(message) => self.whole_request(stream, message.into()),
                     Err((code, what)) => {
                         self.request_unreadable(stream, Status::new(code, what));
                         None
                     }
                 };
-                match output {
-                    Some(output) => self.outputs.push_back(Pending { output, cost, held }),
-                    None => {
-                        self.gathered -= held;
-                        self.session.consume_connection(cost);
-                    }
+                match pending {
+                    Some(pending) => self.outputs.push_back(Pending { cost, ..pending }),
+                    None => self.session.consume_connection(cost),
                 }
             }
         }
     }
 
-    fn whole_request(&mut self, stream: u32, body: Body) -> Option<Output> {
+    /// What to tell of a request that is whole. It is held until it is answered, an event until it is told.
+    fn whole_request(&mut self, stream: u32, body: Body) -> Option<Pending> {
         let call = self.calls.get_mut(stream)?;
         let is_event = call.is_event;
         let request = take_request(call, body)?;
         if is_event {
+            let headers = std::mem::take(&mut call.held_headers);
+            let body = std::mem::take(&mut call.held_body);
             self.answer_event(stream);
-            return Some(Output::Event(Event {
+            let output = Output::Event(Event {
                 operation: request.operation,
                 headers: request.headers,
                 body: request.body,
                 priority: request.priority,
-            }));
+            });
+            let held = (headers, body);
+            return Some(Pending {
+                output,
+                cost: 0,
+                held,
+            });
         }
         call.delivered = true;
-        Some(Output::Request {
-            call: CallId::new(stream),
-            request,
-        })
+        let call = CallId::new(stream);
+        Some(Pending::from(Output::Request { call, request }))
     }
 
     /// The request's body cannot be read, or is more than is taken here.
     pub(super) fn request_unreadable(&mut self, stream: u32, status: Status) {
+        let http_status = match status.code() {
+            Code::ResourceExhausted => 413,
+            Code::Internal => 400,
+            code => status::http_status(code),
+        };
+        self.request_refused(stream, status, http_status);
+    }
+
+    /// Answers a request whose body has not come wholly, or cannot be read.
+    pub(super) fn request_refused(&mut self, stream: u32, status: Status, http_status: u16) {
         let Some(call) = self.calls.get_mut(stream) else {
             return;
         };
@@ -194,11 +220,6 @@ impl Connection {
                 code: Code::Cancelled,
             });
         }
-        let http_status = match status.code() {
-            Code::ResourceExhausted => 413,
-            Code::Internal => 400,
-            code => status::http_status(code),
-        };
         self.refuse(
             stream,
             &Refusal {
@@ -279,6 +300,9 @@ impl Connection {
         };
         call.answered = true;
         call.sent_all = true;
+        call.headers = Headers::new();
+        self.memory
+            .release(std::mem::take(&mut call.held_headers), 0);
         if let Some(timer) = call.timer.take() {
             self.deadlines.remove(timer);
         }

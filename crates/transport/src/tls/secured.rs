@@ -5,7 +5,7 @@ use super::resumption::Bound;
 use super::settings::ClientSession;
 use super::{ALPN_HTTP2, ALPN_NATIVE};
 use crate::event_loop::{ReadBuffers, Told, Tongues};
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use corewire_message::{
     Body, CallError, Code, ErrorKind, Event, Headers, Origin, Request, Response,
 };
@@ -102,13 +102,18 @@ impl Secured {
         }
     }
 
-    /// Takes records; gives what they hold to the inner core.
-    fn take_records(&mut self, now: Instant, mut records: &[u8]) -> Result<(), Fault> {
-        while !records.is_empty() {
-            let before = records.len();
-            let read = self.session.read_tls(&mut records);
+    /// Takes records; gives what they hold to the inner core, until that has had enough for one turn.
+    fn take_records(&mut self, now: Instant, records: &mut BytesMut) -> Result<(), Fault> {
+        if self.has_more() {
+            self.hand_in(now)?;
+        }
+        while !records.is_empty() && !self.has_more() {
+            let mut rest = &records[..];
+            let read = self.session.read_tls(&mut rest);
+            let taken = records.len() - rest.len();
             let read = read.map_err(|_| self.break_off("a TLS record is too long"))?;
-            self.received += (before - records.len()) as u64;
+            records.advance(taken);
+            self.received += taken as u64;
             let session = &mut self.session;
             let processed = self.bound.within(|| session.process_new_packets());
             let state = processed.map_err(|error| {
@@ -122,7 +127,7 @@ impl Secured {
             }
             if read == 0 || state.peer_has_closed() {
                 // The end of the socket follows.
-                break;
+                records.clear();
             }
         }
         Ok(())
@@ -261,7 +266,9 @@ impl Core for Secured {
                     return Err(fault.clone());
                 }
                 let taken = self.take_records(now, records);
-                records.clear();
+                if taken.is_err() {
+                    records.clear();
+                }
                 taken
             }
             Input::Closed => match self.core_mut() {
@@ -269,6 +276,10 @@ impl Core for Secured {
                 None => Ok(()),
             },
         }
+    }
+
+    fn has_more(&self) -> bool {
+        self.core().is_some_and(Core::has_more)
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 /// What a session grants its peer, and what it takes for an attack.
 ///
-/// Exceeding one of the last five ends the connection with GOAWAY, `ENHANCE_YOUR_CALM`.
+/// Exceeding one from `max_continuations` to `oversized_headers` ends the connection with GOAWAY,
+/// `ENHANCE_YOUR_CALM`.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Octets the peer may send on one stream before they are consumed.
@@ -30,6 +31,11 @@ pub struct Limits {
     pub stream_resets: (u64, u64),
     /// Suspicious frames the peer may send: at once, and a second from then on.
     pub glitches: (u64, u64),
+    /// Header sections beyond `max_header_list` the peer may send: at once, and a second from then on.
+    pub oversized_headers: (u64, u64),
+    /// Work that [`Session::receive`](super::Session::receive) does at a time: octets of decoded header
+    /// fields, and 256 for each frame. A section is read whole all the same.
+    pub turn_work: usize,
 }
 
 impl Default for Limits {
@@ -45,6 +51,8 @@ impl Default for Limits {
             max_settings: 32,
             stream_resets: (4096, 500),
             glitches: (1000, 33),
+            oversized_headers: (100, 10),
+            turn_work: 128 << 10,
         }
     }
 }

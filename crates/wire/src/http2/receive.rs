@@ -14,17 +14,18 @@ const KEEP_EVENTS: usize = 1024;
 /// Memory for fields that is kept between turns, octets.
 const KEEP_FIELDS: usize = 64 << 10;
 
-/// Octets of fields that wait to be read before no more frames are taken: compressed, they may be two
-/// hundred times shorter.
-const MOST_FIELDS: usize = 256 << 10;
+/// What a frame counts as work, in octets of decoded fields.
+const FRAME_WORK: usize = 256;
 
 /// What a frame did to the connection: nothing, or its end.
 pub(super) type Taken = Result<(), ErrorCode>;
 
 impl Session {
-    /// Takes octets that came, up to a frame that is not whole or as long as is held of their fields;
-    /// says how many. The others are given again, with those behind them: at once if it took any, else
-    /// when more have come. Events are then waiting in [`next_event`](Self::next_event); those of
+    /// Takes octets that came, up to a frame that is not whole or until
+    /// [`Limits::turn_work`](super::Limits::turn_work) is done; says how many. The others are given again,
+    /// with those behind them: soon when there is [more](Self::has_more), else when more have come. A
+    /// section's fields may be two hundred times as long as its block: what counts is what they are
+    /// decoded. Events are then waiting in [`next_event`](Self::next_event); those of
     /// earlier octets must have been taken.
     ///
     /// # Errors
@@ -38,6 +39,8 @@ impl Session {
             self.fields.shrink_to(KEEP_FIELDS);
         }
         self.missing = 0;
+        self.has_more = false;
+        self.work = 0;
         let mut at = 0;
         if !self.greeted {
             let begins = octets.len().min(PREFACE.len());
@@ -56,12 +59,14 @@ impl Session {
                 self.skip -= skipped;
                 at += skipped;
             }
-            if self.fields.len() > MOST_FIELDS {
-                return Ok(at);
-            }
             let Some((head, rest)) = octets[at..].split_first_chunk::<HEAD>() else {
                 return Ok(at);
             };
+            if self.work > self.limits.turn_work {
+                self.has_more = true;
+                return Ok(at);
+            }
+            self.work += FRAME_WORK;
             let head = Head::read(*head);
             let taken = if let Err(code) = self.admit(head) {
                 Err(code)

@@ -93,7 +93,7 @@ impl Session {
             }
             self.of_no_stream(head)?;
             // It was on its way when this side ended the stream.
-            let section = self.read(block)?;
+            let section = self.read(now, block)?;
             self.fields.truncate(section.fields.start);
             return Ok(());
         };
@@ -106,7 +106,7 @@ impl Session {
         }
         let ends = head.has(END_STREAM);
         let is_leading = !known.body.has_head;
-        let section = self.read(block)?;
+        let section = self.read(now, block)?;
         let fields = Fields(&self.fields[section.fields.clone()]);
         let known = self.streams.at(place);
         let checked = if is_leading {
@@ -139,7 +139,7 @@ impl Session {
         let stream = head.stream;
         let ends = head.has(END_STREAM);
         self.ended.open(stream);
-        let section = self.read(block)?;
+        let section = self.read(now, block)?;
         if self.said_goodbye {
             // It was on its way when this side said that it takes no more (RFC 9113, 6.8).
             self.fields.truncate(section.fields.start);
@@ -186,13 +186,17 @@ impl Session {
     }
 
     /// Decompresses a block; its fields stand behind those of earlier ones.
-    fn read(&mut self, block: &[u8]) -> Result<Section, ErrorCode> {
+    fn read(&mut self, now: Instant, block: &[u8]) -> Result<Section, ErrorCode> {
         let start = self.fields.len();
         let limit = self.limits.max_header_list as usize;
         let decoded = self
             .decoder
             .decode(block, limit, &mut self.fields)
             .map_err(|_| ErrorCode::COMPRESSION_ERROR)?;
+        self.work += block.len() + self.fields.len() - start;
+        if decoded.oversized {
+            self.oversized.count(now)?;
+        }
         Ok(Section {
             fields: start..self.fields.len(),
             oversized: decoded.oversized,

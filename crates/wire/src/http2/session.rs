@@ -61,6 +61,11 @@ pub struct Session {
     pub(super) ended: Ended,
     pub(super) resets: Rate,
     pub(super) glitches: Rate,
+    pub(super) oversized: Rate,
+    /// What receiving has done so far, as [`Limits::turn_work`] counts.
+    pub(super) work: usize,
+    /// Receiving stopped because enough was done.
+    pub(super) has_more: bool,
     /// Octets that the peer may still send on all streams.
     pub(super) window: i64,
     /// Octets that came, were used, and of which the peer has not been told.
@@ -119,6 +124,9 @@ impl Session {
             ended: Ended::new(),
             resets: Rate::new(limits.stream_resets),
             glitches: Rate::new(limits.glitches),
+            oversized: Rate::new(limits.oversized_headers),
+            work: 0,
+            has_more: false,
             window: i64::from(limits.connection_window.max(DEFAULT_WINDOW)),
             consumed: 0,
             encoder: hpack::Encoder::new(),
@@ -488,6 +496,13 @@ impl Session {
     #[must_use]
     pub const fn wants(&self) -> usize {
         self.missing
+    }
+
+    /// Whether [`receive`](Self::receive) stopped because it had done as much as it does at a time: it is
+    /// to be called again with what it left.
+    #[must_use]
+    pub const fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// Whether octets are still wanted from the peer.

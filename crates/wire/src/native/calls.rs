@@ -25,6 +25,8 @@ pub(super) struct Call {
     /// Server: its answer waits or is on its way.
     pub(super) answered: bool,
     pub(super) deadline: Option<DeadlineId>,
+    /// Server: what the connection's account holds for it, of headers and of its body.
+    pub(super) held: (usize, usize),
     /// What waits to be sent, first to last: the first in place, so that unary calls allocate
     /// nothing.
     pub(super) front: Option<Outgoing>,
@@ -163,6 +165,7 @@ impl Calls {
         call.delivered = false;
         call.answered = false;
         call.deadline = None;
+        call.held = (0, 0);
         call.front = None;
         call.rest.clear();
         if call.rest.capacity() > KEPT {

@@ -179,6 +179,7 @@ impl Connection {
         };
         let not_executed = header.has(flag::NOT_EXECUTED);
         if let Some(total) = layout.more {
+            response.headers.detach();
             let what = What::Response {
                 response,
                 not_executed,

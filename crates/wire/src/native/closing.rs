@@ -16,6 +16,7 @@ impl Connection {
     /// Forgets a call: its queued messages, its timer, what it holds of the peer's credit.
     pub(super) fn end(&mut self, slot: u32) {
         self.unschedule(slot);
+        self.release(slot);
         let held = self.held_by(slot);
         let call = self.calls.get_mut(slot);
         self.waiting -= call.waiting;
@@ -24,6 +25,12 @@ impl Connection {
         }
         self.calls.remove(slot);
         self.give_back(held);
+    }
+
+    /// Nothing that came for a call is of use any more.
+    pub(super) fn release(&mut self, slot: u32) {
+        let (headers, body) = std::mem::take(&mut self.calls.get_mut(slot).held);
+        self.memory.release(headers, body);
     }
 
     /// The connection ends because of a fault; the peer is told unless it told us.

@@ -1,5 +1,6 @@
 //! What one end of a connection allows, limit by limit.
 
+use crate::memory::{MAX_CONNECTION_MEMORY, ProcessMemory};
 use std::time::Duration;
 
 /// What this end allows its peer and itself. Every limit has a documented default; those marked
@@ -30,6 +31,15 @@ pub struct Config {
     /// Octets of bodies that may wait here for the peer's credit or the socket before calls and
     /// events are refused as overloaded. Default 64 MiB.
     pub max_backlog: usize,
+    /// Octets that the calls of one connection may hold here until they have ended: headers, bodies, and
+    /// 1 KiB for each call. Headers alone may be an eighth of it. What is more is refused as overloaded.
+    /// Default 64 MiB.
+    pub max_connection_memory: usize,
+    /// The same for all connections that share this counter. Default: one for the whole process, 512 MiB.
+    pub process_memory: ProcessMemory,
+    /// Work that is done for one connection before others have their turn: 256 for each frame, and a
+    /// quarter of its octets. Default 128 KiB.
+    pub turn_work: usize,
     /// Octets of control frames (answers to pings, refusals, credit) that may wait for a peer that
     /// does not read, before the connection is given up. Default 1 MiB.
     pub max_control_backlog: usize,
@@ -76,6 +86,9 @@ impl Default for Config {
             max_header_block: 64 << 10,
             max_operations: 1024,
             max_backlog: 64 << 20,
+            max_connection_memory: MAX_CONNECTION_MEMORY,
+            process_memory: ProcessMemory::shared(),
+            turn_work: 128 << 10,
             max_control_backlog: 1 << 20,
             max_pending_pings: 16,
             keep_alive_interval: Some(Duration::from_secs(10)),

@@ -10,6 +10,7 @@ use super::operations::{KnownOperations, SentOperations};
 use super::reassembly::Partial;
 use super::send_queue::SendQueue;
 use super::{calls, fault};
+use crate::memory::Account;
 use crate::{CallId, Core, Deadlines, Fault, Input, KindOf, Outbox, Output};
 use corewire_message::{Body, CallError, Code, Event, Request, Response};
 use std::collections::VecDeque;
@@ -60,6 +61,10 @@ pub struct Connection {
     /// Octets of whole frames taken in.
     pub(super) offset: u64,
     pub(super) wants: usize,
+    /// Frames are left because enough was done for one turn.
+    pub(super) has_more: bool,
+    /// What is held here for the peer: headers and bodies of calls that have not ended.
+    pub(super) memory: Account,
     /// Where a frame's header and fields are put together.
     pub(super) scratch: Vec<u8>,
 }
@@ -134,6 +139,8 @@ impl Connection {
             closed: false,
             offset: 0,
             wants: 0,
+            has_more: false,
+            memory: Account::new(config.max_connection_memory, config.process_memory.clone()),
             scratch: Vec::new(),
             config,
         }
@@ -169,6 +176,12 @@ impl Connection {
     #[must_use]
     pub const fn receive_credit(&self) -> i64 {
         self.receive_credit.balance()
+    }
+
+    /// Octets of memory that calls in progress hold here. For diagnosis.
+    #[must_use]
+    pub const fn memory(&self) -> usize {
+        self.memory.held()
     }
 
     /// What the peer sent that the application has not taken or consumed, in octets (with 16 for
@@ -211,6 +224,10 @@ impl Core for Connection {
         }
     }
 
+    fn has_more(&self) -> bool {
+        self.has_more
+    }
+
     fn handle_timeout(&mut self, now: Instant) {
         while let Some(slot) = self.deadlines.pop_due(now) {
             self.calls.get_mut(slot).deadline = None;
@@ -233,6 +250,7 @@ impl Core for Connection {
     }
 
     fn poll_transmit(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+        self.memory.settle();
         self.transmit(now, outbox)
     }
 

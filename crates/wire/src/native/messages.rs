@@ -28,6 +28,11 @@ impl Layout {
         cost(self.total)
     }
 
+    /// How long its header block is.
+    pub(super) const fn headers(self) -> usize {
+        self.headers
+    }
+
     /// Skips the payload.
     pub(super) fn skip(self, octets: &mut BytesMut) {
         octets.advance(self.length);
@@ -123,6 +128,7 @@ impl Connection {
         match (layout.more, lane) {
             (_, Ok(_)) => return Err(fault::WITHIN_MESSAGE),
             (Some(total), Err(at)) => {
+                event.headers.detach();
                 let partial = Partial::new(What::Event(event), total, &body)?;
                 self.partial_events
                     .insert(at, (priority.value(), Box::new(partial)));

@@ -8,8 +8,14 @@ use crate::{Fault, Output};
 use bytes::{Buf, BytesMut};
 use std::time::Instant;
 
+/// What a frame counts as work beside its octets.
+const FRAME_WORK: usize = 256;
+/// The part of its octets that counts: most of a body is never looked at.
+const WORK_SHARE: usize = 4;
+
 impl Connection {
     pub(super) fn receive(&mut self, now: Instant, octets: &mut BytesMut) -> Result<(), Fault> {
+        self.has_more = false;
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -34,6 +40,7 @@ impl Connection {
             self.offset += MAGIC.len() as u64;
             self.greeting = Greeting::Hello;
         }
+        let mut work = 0;
         while let Some(header) = Header::decode(octets) {
             self.check_header(header)?;
             let length = header.length as usize;
@@ -41,6 +48,11 @@ impl Connection {
             if self.wants > 0 {
                 break;
             }
+            if work > self.config.turn_work {
+                self.has_more = true;
+                break;
+            }
+            work += FRAME_WORK + length / WORK_SHARE;
             octets.advance(HEADER);
             self.frame(now, header, octets)?;
             self.offset += (HEADER + length) as u64;

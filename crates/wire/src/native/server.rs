@@ -6,6 +6,7 @@ use super::fault;
 use super::frame::{Header, flag};
 use super::outgoing::{Head, Outgoing};
 use super::reassembly::{Partial, What};
+use crate::memory::CALL_OCTETS;
 use crate::{CallId, Output};
 use bytes::BytesMut;
 use corewire_message::{Body, CallKind, Code, Operation, Request, Response, Status};
@@ -59,7 +60,14 @@ impl Connection {
             return Err(fault::STREAM_BODY);
         }
         self.charge(layout.cost())?;
-        if let Some(refusal) = self.refusal(header, &operation, stream) {
+        let held = (
+            layout.headers(),
+            CALL_OCTETS.saturating_add(layout.total as usize),
+        );
+        let refusal = self
+            .refusal(header, &operation, stream)
+            .or_else(|| self.no_room_for(held));
+        if let Some(refusal) = refusal {
             layout.skip(octets);
             self.give_back(layout.cost());
             let Refusal {
@@ -82,10 +90,15 @@ impl Connection {
         let slot = self.calls.insert(number);
         let call = self.calls.get_mut(slot);
         call.priority = priority.value();
+        call.held = held;
         if let Some(deadline) = request.deadline {
             call.deadline = Some(self.deadlines.insert(deadline, slot));
         }
         let id = CallId::new(number);
+        if layout.more.is_some() || stream {
+            // It stays for a while, and would hold all that was received with it.
+            request.headers.detach();
+        }
         if let Some(total) = layout.more {
             let partial = Partial::new(What::Request(request), total, &body)?;
             call.partial = Some(Box::new(partial));
@@ -102,6 +115,16 @@ impl Connection {
         };
         self.tell_costly(output, layout.cost());
         Ok(())
+    }
+
+    /// Holds memory for a call; else says why it is not made.
+    fn no_room_for(&mut self, (headers, body): (usize, usize)) -> Option<Refusal> {
+        let may = self.memory.hold(headers, body);
+        (!may).then(|| Refusal {
+            code: Code::ResourceExhausted,
+            not_executed: true,
+            text: "the calls in progress hold as much memory as they may".into(),
+        })
     }
 
     /// Why a call is not made, if so.
@@ -155,7 +178,8 @@ impl Connection {
             return;
         }
         call.answered = true;
-        let is_stream = call.stream.is_some();
+        self.release(slot);
+        let is_stream = self.calls.get(slot).stream.is_some();
         let Response {
             status,
             headers,

@@ -12,6 +12,7 @@ mod deadlines;
 mod fragments;
 mod keep_alive;
 mod limits;
+mod memory;
 mod negotiation;
 mod pair;
 mod raw;

@@ -147,6 +147,9 @@ pub(crate) fn feed(
     for piece in octets.chunks(chunk.max(1)) {
         buffer.extend_from_slice(piece);
         core.handle_event(now, Input::Octets(buffer))?;
+        while core.has_more() {
+            core.handle_event(now, Input::Octets(buffer))?;
+        }
     }
     Ok(())
 }

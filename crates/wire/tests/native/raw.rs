@@ -100,8 +100,13 @@ impl Lone {
 
     pub(crate) fn feed(&mut self, octets: &[u8]) -> Result<(), Fault> {
         self.buffer.extend_from_slice(octets);
-        let input = Input::Octets(&mut self.buffer);
-        self.core.handle_event(self.now, input)
+        loop {
+            let input = Input::Octets(&mut self.buffer);
+            self.core.handle_event(self.now, input)?;
+            if !self.core.has_more() {
+                return Ok(());
+            }
+        }
     }
 
     /// Feeds octets that must be a fault; gives its name.

@@ -506,7 +506,7 @@ fn mutate(transcript: &[u8], mutations: &[Mutation], from: usize) -> Vec<u8> {
 }
 
 fn held_to_its_promises(side: &mut Side, now: Instant) {
-    assert!(side.core.gathered <= Config::default().max_gathered);
+    assert!(side.core.memory.held() <= Config::default().max_connection_memory);
     side.core.handle_timeout(now + Duration::from_secs(3600));
     side.poll();
     serve(side);
@@ -514,7 +514,7 @@ fn held_to_its_promises(side: &mut Side, now: Instant) {
     side.close(now);
     side.tells();
     assert_eq!(side.core.in_flight(), 0);
-    assert_eq!(side.core.gathered, 0);
+    assert_eq!(side.core.memory.held(), 0);
     assert!(side.core.poll().is_none());
 }
 

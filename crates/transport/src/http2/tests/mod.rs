@@ -2,6 +2,7 @@
 
 mod endings;
 mod malformed;
+mod memory;
 mod pair;
 mod strangers;
 mod streams;

@@ -68,10 +68,15 @@ impl Side {
 
     pub(crate) fn receive(&mut self, now: Instant, octets: &[u8]) {
         self.unread.extend_from_slice(octets);
-        if let Err(fault) = self.core.handle_event(now, Input::Octets(&mut self.unread)) {
-            self.fault.get_or_insert(fault);
+        loop {
+            if let Err(fault) = self.core.handle_event(now, Input::Octets(&mut self.unread)) {
+                self.fault.get_or_insert(fault);
+            }
+            self.poll();
+            if !self.core.has_more() {
+                return;
+            }
         }
-        self.poll();
     }
 
     pub(crate) fn close(&mut self, now: Instant) {

@@ -107,7 +107,7 @@ fn long_bodies_pass_every_window() {
                 "{flavour:?} {length}"
             );
             for side in [&pair.client, &pair.server] {
-                assert_eq!(side.core.gathered, 0);
+                assert_eq!(side.core.memory.held(), 0);
                 assert_eq!(side.core.backlog(), 0);
             }
         }
