@@ -1,0 +1,783 @@
+//! The log on a file system that fails, with a clock that the tests set.
+//!
+//! The invariant, checked after each fault: what was acknowledged is there after `kill -9`, what was
+//! refused is not, and the loss of the machine costs what was not synchronised and nothing else.
+
+use super::*;
+use crate::faulty::{Call, Disk, Fault, INPUT_OUTPUT, NO_SPACE, READ_ONLY, When};
+use crate::scan::DamageKind;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+const LOG: &str = "/store/test.log";
+const EVERY_FAULT: [Fault; 5] = [
+    Fault::Error(NO_SPACE),
+    Fault::Error(INPUT_OUTPUT),
+    Fault::Error(READ_ONLY),
+    Fault::Short(1, NO_SPACE),
+    Fault::Short(70, INPUT_OUTPUT),
+];
+
+/// A store whose owner holds a map.
+struct Store {
+    disk: Disk,
+    log: Mutex<Log>,
+    contents: Contents,
+    held: Arc<Mutex<Map>>,
+    /// What was held after each change that was acknowledged.
+    history: Vec<Map>,
+    now: Cell<Instant>,
+    recovered: Recovered,
+}
+
+fn options() -> Options {
+    Options {
+        growth: 600,
+        ..Options::default()
+    }
+}
+
+impl Store {
+    fn open(disk: &Disk) -> Result<Self, OpenError> {
+        Self::open_with(disk, options())
+    }
+
+    fn open_with(disk: &Disk, options: Options) -> Result<Self, OpenError> {
+        let place = Place {
+            folder: "/store".into(),
+            name: "test".to_owned(),
+        };
+        let mut map = Map::new();
+        let start = Instant::now();
+        let (log, recovered) = Log::open(
+            Arc::new(disk.clone()),
+            place,
+            options,
+            start,
+            &mut |name, value| {
+                match value {
+                    Some(value) => map.insert(name.to_vec(), value.to_vec()),
+                    None => map.remove(name),
+                };
+                true
+            },
+        )?;
+        let held = Arc::new(Mutex::new(map.clone()));
+        let all = Arc::clone(&held);
+        let store = Self {
+            disk: disk.clone(),
+            log: Mutex::new(log),
+            contents: Box::new(move |give| {
+                for (name, value) in all.lock().unwrap().iter() {
+                    give(name, value);
+                }
+            }),
+            held,
+            history: vec![map],
+            now: Cell::new(start),
+            recovered,
+        };
+        store.settle();
+        Ok(store)
+    }
+
+    fn settle(&self) {
+        for _ in 0..1000 {
+            match step(&self.log, &self.contents, &|| self.now.get()) {
+                Next::End => return,
+                Next::Wait(until) if until.is_none_or(|until| until > self.now.get()) => return,
+                Next::Wait(_) | Next::Again => {}
+            }
+        }
+        panic!("it never comes to rest");
+    }
+
+    fn pass(&self, time: Duration) {
+        self.now.set(self.now.get() + time);
+        self.settle();
+    }
+
+    fn change(&mut self, name: &str, value: Option<&str>) -> Result<u64, WriteError> {
+        let mut held = self.held.lock().unwrap();
+        let name = Bytes::copy_from_slice(name.as_bytes());
+        let octets = value.map(|value| Bytes::copy_from_slice(value.as_bytes()));
+        let change = lock(&self.log).append(self.now.get(), &name, octets.as_ref())?;
+        match value {
+            Some(value) => held.insert(name.to_vec(), value.into()),
+            None => held.remove(&name[..]),
+        };
+        self.history.push(held.clone());
+        Ok(change)
+    }
+
+    fn put(&mut self, name: &str, value: &str) -> Result<u64, WriteError> {
+        self.change(name, Some(value))
+    }
+
+    fn held(&self) -> Map {
+        self.held.lock().unwrap().clone()
+    }
+
+    fn synced(&self) -> usize {
+        usize::try_from(lock(&self.log).synced()).unwrap()
+    }
+
+    fn state(&self) -> State {
+        lock(&self.log).status(self.now.get()).state
+    }
+
+    /// What the next process finds after `kill -9`.
+    fn killed(&self) -> (Map, Recovered) {
+        let next = Self::open(&self.disk.after_kill()).expect("a store that opens");
+        (next.held(), next.recovered)
+    }
+
+    fn workload(&mut self) {
+        for number in 0..24_u32 {
+            let name = format!("name-{}", number % 5);
+            // Some are refused: that is what is tried here.
+            let _taken = match number % 7 {
+                6 => self.change(&name, None),
+                _ => self.put(
+                    &name,
+                    &format!("value {number} {}", "x".repeat(number as usize)),
+                ),
+            };
+            if number % 3 == 2 {
+                self.pass(Duration::from_millis(25));
+            }
+        }
+    }
+
+    /// The invariant.
+    fn check(&self, what: &str) {
+        let (found, _) = self.killed();
+        assert_eq!(found, self.held(), "after kill -9, {what}");
+        // A disk that never took the log has nothing after the loss of the machine.
+        let after = Self::open(&self.disk.after_power_loss());
+        let found = after.map(|store| store.held()).unwrap_or_default();
+        let synced = self.synced();
+        assert!(
+            self.history[synced..].contains(&found),
+            "after power loss, {what}: {found:?} of {synced} synchronised and {:?}",
+            self.history.last()
+        );
+    }
+}
+
+/// A disk whose log a former process has left, with something in it.
+fn used_disk() -> Disk {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    store.put("former", "1").unwrap();
+    store.put("name-1", "2").unwrap();
+    store.pass(Duration::from_secs(1));
+    drop(store);
+    disk.after_kill()
+}
+
+/// One with a torn tail and a rotten record besides.
+fn damaged_disk() -> Disk {
+    let disk = used_disk();
+    let mut bytes = disk.read(LOG).unwrap();
+    bytes[HEADER + 60] ^= 1;
+    bytes.extend([0xc5, b'R', b'e']);
+    disk.overwrite(LOG, bytes);
+    disk
+}
+
+#[test]
+fn acknowledged_changes_survive_and_refused_ones_do_not_whichever_call_fails() {
+    for (kind, make) in [
+        ("new", Disk::new as fn() -> Disk),
+        ("used", used_disk),
+        ("damaged", damaged_disk),
+    ] {
+        let disk = make();
+        let mut store = Store::open(&disk).unwrap();
+        store.workload();
+        store.check("without a fault");
+        let calls = disk.calls();
+        for call in [
+            Call::Open,
+            Call::Write,
+            Call::Sync,
+            Call::Name,
+            Call::SyncFolder,
+        ] {
+            assert!(calls.contains(&call), "{kind}: {call:?} is not tried");
+        }
+        for (number, call) in calls.iter().enumerate() {
+            for fault in EVERY_FAULT {
+                for when in [When::Once(number as u64), When::From(number as u64)] {
+                    let what = format!("{kind} disk, {fault:?} {when:?}, {call:?}");
+                    try_fault(make(), when, fault, &what);
+                }
+            }
+        }
+    }
+}
+
+fn try_fault(disk: Disk, when: When, fault: Fault, what: &str) {
+    disk.set_fault(Some((when, fault)));
+    // One that does not start has acknowledged nothing, and has changed nothing.
+    if let Ok(mut store) = Store::open(&disk) {
+        store.workload();
+        store.check(what);
+        let refuses = store.state() != State::Serving;
+        lock(&store.log).close();
+        store.settle();
+        let ended = lock(&store.log).ended();
+        assert!(
+            !refuses || ended.is_err() || matches!(when, When::Once(_)),
+            "ends well and has refused: {what}"
+        );
+        if ended.is_ok() {
+            assert_eq!(store.synced(), store.history.len() - 1, "{what}");
+        }
+    }
+    // When the disk is well again, so is the store; the process need not be started anew.
+    let disk = disk.after_kill();
+    disk.set_fault(Some((when, fault)));
+    let Ok(mut store) = Store::open(&disk) else {
+        return;
+    };
+    store.workload();
+    disk.set_fault(None);
+    store.pass(Duration::from_millis(300));
+    assert_eq!(store.state(), State::Serving, "recovers by itself: {what}");
+    store.put("last", what).unwrap();
+    store.pass(Duration::from_millis(25));
+    store.check(what);
+    assert_eq!(store.synced(), store.history.len() - 1, "{what}");
+}
+
+#[test]
+fn every_fsync_that_fails_leads_to_a_new_log_and_none_is_simply_tried_again() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    store.put("a", "1").unwrap();
+    disk.set_fault(Some((
+        When::Once(disk.calls().len() as u64),
+        Fault::Error(INPUT_OUTPUT),
+    )));
+    store.pass(Duration::from_millis(20));
+    // Repaired at once, by a new log; what the disk forgot is on it again.
+    assert_eq!(store.state(), State::Serving);
+    assert_eq!(store.synced(), 1);
+    store.check("after a repair");
+    assert_eq!(
+        Store::open(&disk.after_power_loss()).unwrap().held(),
+        store.held()
+    );
+}
+
+#[test]
+fn refuses_with_no_room_on_a_full_disk_and_serves_when_there_is_room_again() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    disk.set_room(Some(400));
+    let mut refused = 0;
+    for number in 0..20 {
+        match store.put(&format!("{number}"), &"x".repeat(40)) {
+            Ok(_) => assert_eq!(refused, 0, "taken after it was refused"),
+            Err(error) => {
+                assert_eq!(error, WriteError::NoRoom);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 10);
+    assert_eq!(store.state(), State::Refusing(WriteError::NoRoom));
+    assert_eq!(lock(&store.log).status(store.now.get()).refused, refused);
+    store.check("on a full disk");
+    for _ in 0..10 {
+        store.pass(Duration::from_secs(1));
+        assert_eq!(store.state(), State::Refusing(WriteError::NoRoom));
+    }
+    disk.set_room(None);
+    store.pass(Duration::from_secs(1));
+    assert_eq!(store.state(), State::Serving);
+    store.put("again", "1").unwrap();
+    store.check("when there is room again");
+}
+
+#[test]
+fn refuses_while_the_disk_does_not_answer_for_longer_than_the_limit() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    store.put("a", "1").unwrap();
+    lock(&store.log).syncing_since = Some(store.now.get());
+    store.now.set(store.now.get() + Duration::from_millis(900));
+    store.put("a", "2").unwrap();
+    store.now.set(store.now.get() + Duration::from_millis(200));
+    assert_eq!(store.put("a", "3"), Err(WriteError::Stalled));
+    assert_eq!(store.state(), State::Refusing(WriteError::Stalled));
+    // The disk answers: both changes that were taken are on it.
+    let (now, file) = (store.now.get(), Arc::clone(&lock(&store.log).file));
+    lock(&store.log).synced_up_to(now, 2, file.sync());
+    assert_eq!(store.state(), State::Serving);
+    store.put("a", "4").unwrap();
+    store.check("after a stall");
+}
+
+#[test]
+fn with_an_interval_of_zero_a_change_settles_when_it_is_on_the_disk() {
+    let disk = Disk::new();
+    let no_window = Options {
+        sync_interval: Duration::ZERO,
+        ..Options::default()
+    };
+    let mut store = Store::open_with(&disk, no_window).unwrap();
+    let change = store.put("a", "1").unwrap();
+    assert_eq!(lock(&store.log).settled(change, None), None);
+    store.settle();
+    assert_eq!(lock(&store.log).settled(change, None), Some(Ok(())));
+    assert_eq!(
+        Store::open(&disk.after_power_loss()).unwrap().held(),
+        store.held()
+    );
+}
+
+#[test]
+fn an_acknowledged_change_is_on_the_disk_when_its_interval_is_over() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    store.put("a", "1").unwrap();
+    store.pass(Duration::from_millis(19));
+    assert_eq!(store.synced(), 0);
+    store.pass(Duration::from_millis(1));
+    assert_eq!(store.synced(), 1);
+    let other = Options {
+        sync_interval: Duration::from_secs(3),
+        ..Options::default()
+    };
+    drop(store);
+    let mut store = Store::open_with(&disk, other).unwrap();
+    store.put("a", "2").unwrap();
+    store.pass(Duration::from_millis(2999));
+    assert_eq!(store.synced(), 0);
+    store.pass(Duration::from_millis(1));
+    assert_eq!(store.synced(), 1);
+}
+
+/// Where a record begins, its name, and its value.
+type Written = (usize, Vec<u8>, Option<Vec<u8>>);
+
+/// Twelve records of eight names: some overwritten, one removed.
+fn small_log() -> (Vec<u8>, Vec<Written>) {
+    let disk = Disk::new();
+    let all = Options {
+        growth: u64::MAX / 4,
+        ..Options::default()
+    };
+    let mut store = Store::open_with(&disk, all).unwrap();
+    let mut records = Vec::new();
+    for number in 0..12_u32 {
+        let name = format!("n{}", number % 8);
+        let value = (number != 9).then(|| format!("value {number}"));
+        let at = disk.read(LOG).unwrap().len();
+        store.change(&name, value.as_deref()).unwrap();
+        records.push((at, name.into_bytes(), value.map(String::into_bytes)));
+    }
+    (disk.read(LOG).unwrap(), records)
+}
+
+fn apply(records: &[Written]) -> Map {
+    let mut map = Map::new();
+    for (_, name, value) in records {
+        match value {
+            Some(value) => map.insert(name.clone(), value.clone()),
+            None => map.remove(name),
+        };
+    }
+    map
+}
+
+fn with(bytes: &[u8]) -> Disk {
+    let disk = Disk::new();
+    disk.overwrite(LOG, bytes);
+    disk
+}
+
+#[test]
+fn a_flipped_bit_anywhere_costs_the_record_it_is_in_and_is_reported() {
+    let (bytes, records) = small_log();
+    for place in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut spoilt = bytes.clone();
+            spoilt[place] ^= 1 << bit;
+            let disk = with(&spoilt);
+            let store = Store::open(&disk).unwrap();
+            let what = format!("bit {bit} of byte {place}");
+            let recovered = &store.recovered;
+            assert_eq!(recovered.damaged, 1, "{what}");
+            assert_eq!(recovered.torn, 0, "{what}");
+            let hit = records.iter().rposition(|(at, ..)| *at <= place);
+            let Some(hit) = hit else {
+                assert_eq!(recovered.damage[0].kind, DamageKind::Header, "{what}");
+                assert_eq!(
+                    (recovered.lost, store.held()),
+                    (0, apply(&records)),
+                    "{what}"
+                );
+                continue;
+            };
+            assert_eq!(recovered.lost, 1, "{what}");
+            assert_eq!(recovered.damage[0].offset, records[hit].0 as u64, "{what}");
+            let name = &records[hit].1;
+            let is_last = hit + 1 == records.len();
+            let mut expected = records.clone();
+            if is_last && store.held().contains_key(name) {
+                // No record behind it says whose it was: the older value is all there is.
+                expected.remove(hit);
+            } else {
+                // The older value is not taken for the lost one.
+                expected[hit].2 = None;
+                assert!(
+                    recovered.damage[0].name.is_none()
+                        || recovered.damage[0].name.as_ref() == Some(name),
+                    "{what}"
+                );
+            }
+            assert_eq!(store.held(), apply(&expected), "{what}");
+            let kept = recovered.kept.as_ref().unwrap();
+            assert_eq!(disk.read(kept).unwrap(), spoilt, "{what}");
+            // The next start finds nothing wrong.
+            let (held, again) = store.killed();
+            assert_eq!((held, again.damaged), (apply(&expected), 0), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_log_cut_anywhere_keeps_what_was_whole_and_a_copy_of_the_rest() {
+    let (bytes, records) = small_log();
+    for cut in HEADER..bytes.len() {
+        let disk = with(&bytes[..cut]);
+        let mut store = Store::open(&disk).unwrap();
+        let whole = records.iter().filter(|(at, ..)| *at < cut).count();
+        let next = records.get(whole).map_or(bytes.len(), |(at, ..)| *at);
+        let whole = if cut < next { whole - 1 } else { whole };
+        assert_eq!(store.held(), apply(&records[..whole]), "cut at {cut}");
+        let recovered = store.recovered.clone();
+        assert_eq!((recovered.damaged, recovered.lost), (0, 0), "cut at {cut}");
+        assert_eq!(
+            recovered.torn > 0,
+            cut < next && cut > HEADER,
+            "cut at {cut}"
+        );
+        if let Some(kept) = recovered.kept {
+            assert_eq!(disk.read(kept).unwrap(), bytes[..cut]);
+        }
+        store.put("new", "x").unwrap();
+        let (held, again) = store.killed();
+        assert_eq!((held, again.torn, again.damaged), (store.held(), 0, 0));
+    }
+}
+
+#[test]
+fn bytes_missing_or_doubled_in_the_middle_cost_what_they_touch() {
+    let (bytes, records) = small_log();
+    let ends: Vec<_> = records
+        .iter()
+        .skip(1)
+        .map(|(at, ..)| *at)
+        .chain([bytes.len()])
+        .collect();
+    for from in (HEADER..bytes.len()).step_by(3) {
+        for length in [1, 8, 57, 200] {
+            let until = (from + length).min(bytes.len());
+            let touched = |(at, end): (usize, usize)| at < until && from < end;
+            let spans = records.iter().map(|(at, ..)| *at).zip(ends.iter().copied());
+            let lost: Vec<bool> = spans.map(touched).collect();
+            let mut without = bytes[..from].to_vec();
+            without.extend(&bytes[until..]);
+            let what = format!("{length} bytes at {from}");
+            let store = Store::open(&with(&without)).unwrap();
+            let read = usize::try_from(store.recovered.records).unwrap();
+            let whole = lost.iter().filter(|lost| !**lost).count();
+            assert_eq!(read, whole, "without {what}");
+            // Nothing stale: each name has its last value or none.
+            for (name, value) in store.held() {
+                let last = records
+                    .iter()
+                    .enumerate()
+                    .rev()
+                    .find(|(_, one)| one.1 == name);
+                let (place, (.., expected)) = last.unwrap();
+                let is_unknown = until == bytes.len() || lost[place] && lost[records.len() - 1];
+                let many = lost.iter().filter(|lost| **lost).count() > 1;
+                assert!(
+                    expected.as_ref() == Some(&value) || is_unknown || many,
+                    "without {what}"
+                );
+            }
+            let mut doubled = bytes[..until].to_vec();
+            doubled.extend(&bytes[from..]);
+            let store = Store::open(&with(&doubled)).unwrap();
+            assert!(
+                store.recovered.damaged > 0 || store.recovered.torn > 0,
+                "twice {what}"
+            );
+            let read = usize::try_from(store.recovered.records).unwrap();
+            assert!(read >= records.len() - 1, "twice {what}: {read}");
+        }
+    }
+}
+
+#[test]
+fn a_log_written_twice_behind_itself_is_read_once() {
+    let (bytes, records) = small_log();
+    let mut twice = bytes.clone();
+    twice.extend(&bytes);
+    let store = Store::open(&with(&twice)).unwrap();
+    assert_eq!(store.held(), apply(&records));
+    assert_eq!(store.recovered.records as usize, records.len());
+    twice.extend(&bytes[HEADER..]);
+    twice.drain(bytes.len()..bytes.len() + HEADER);
+    let store = Store::open(&with(&twice)).unwrap();
+    assert_eq!(store.held(), apply(&records));
+    assert_eq!(store.recovered.damage[0].kind, DamageKind::Repeated);
+    assert_eq!(store.recovered.lost, 0);
+}
+
+#[test]
+fn a_block_that_the_disk_cannot_read_costs_what_is_in_it() {
+    let disk = Disk::new();
+    let mut store = Store::open_with(
+        &disk,
+        Options {
+            growth: u64::MAX / 4,
+            ..Options::default()
+        },
+    )
+    .unwrap();
+    for number in 0..40 {
+        store.put(&format!("{number}"), &"x".repeat(1000)).unwrap();
+    }
+    let disk = disk.after_kill();
+    disk.spoil(LOG, 10_000);
+    let next = Store::open(&disk).unwrap();
+    assert!((1..=2).contains(&next.recovered.damaged));
+    let lost = usize::try_from(next.recovered.lost).unwrap();
+    assert!((4..=6).contains(&lost), "{lost}");
+    assert_eq!(next.held().len(), 40 - lost);
+}
+
+#[test]
+fn refuses_to_start_on_damage_where_that_is_wanted_and_leaves_the_log_alone() {
+    let (mut bytes, _) = small_log();
+    bytes[HEADER + 70] ^= 1;
+    let disk = with(&bytes);
+    let strict = Options {
+        on_damage: OnDamage::Refuse,
+        ..options()
+    };
+    let refused = Store::open_with(&disk, strict);
+    assert!(matches!(refused.err(), Some(OpenError::Damaged(..))));
+    assert_eq!(disk.read(LOG).unwrap(), bytes);
+}
+
+#[test]
+fn two_processes_do_not_share_a_store_even_when_the_lock_file_is_removed() {
+    let disk = Disk::new();
+    let mut first = Store::open(&disk).unwrap();
+    first.put("a", "1").unwrap();
+    assert!(matches!(
+        Store::open(&disk).err(),
+        Some(OpenError::InUse(_))
+    ));
+    disk.delete("/store/test.lock");
+    assert!(matches!(
+        Store::open(&disk).err(),
+        Some(OpenError::InUse(_))
+    ));
+    drop(first);
+    assert_eq!(Store::open(&disk).unwrap().held().len(), 1);
+}
+
+#[test]
+fn what_another_program_does_to_the_log_is_undone_and_a_copy_kept() {
+    type Deed = fn(&Disk);
+    let deeds: [(&str, Deed); 5] = [
+        ("emptied", |disk| disk.overwrite(LOG, Vec::new())),
+        ("cut", |disk| {
+            let bytes = disk.read(LOG).unwrap();
+            disk.overwrite(LOG, &bytes[..bytes.len() - 5]);
+        }),
+        ("appended to", |disk| {
+            let mut bytes = disk.read(LOG).unwrap();
+            bytes.extend(b"more");
+            disk.overwrite(LOG, bytes);
+        }),
+        ("deleted", |disk| disk.delete(LOG)),
+        ("replaced", |disk| {
+            disk.overwrite("/store/other", b"other".to_vec());
+            disk.rename("/store/other".as_ref(), LOG.as_ref()).unwrap();
+        }),
+    ];
+    for (what, deed) in deeds {
+        for at_once in [true, false] {
+            let disk = Disk::new();
+            let mut store = Store::open(&disk).unwrap();
+            store.put("a", "1").unwrap();
+            store.put("b", "2").unwrap();
+            if at_once {
+                store.pass(Duration::from_millis(20));
+            }
+            deed(&disk);
+            let strange = disk.read(LOG);
+            // The next change is refused, or the next look comes first.
+            if at_once {
+                assert!(store.put("c", "3").is_err(), "{what}");
+            }
+            store.pass(Duration::from_millis(1001));
+            assert_eq!(store.state(), State::Serving, "{what}");
+            store.put("d", "4").unwrap();
+            store.check(what);
+            if let Some(strange) = strange {
+                let kept = disk.read("/store/test.kept-1.log");
+                assert_eq!(kept, Some(strange), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_that_grows_is_written_anew_and_holds_what_came_meanwhile() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    for number in 0..500_u32 {
+        store
+            .put(&format!("{}", number % 3), &format!("{number}"))
+            .unwrap();
+        if number % 10 == 0 {
+            store.pass(Duration::from_millis(20));
+        }
+    }
+    let length = disk.read(LOG).unwrap().len();
+    assert!(length < 2000, "{length}");
+    store.check("after many new logs");
+    assert_eq!(disk.names().len(), 2, "{:?}", disk.names());
+}
+
+#[test]
+fn changes_made_while_a_new_log_is_written_are_in_it() {
+    let disk = Disk::new();
+    let store = Store::open(&disk).unwrap();
+    let Store { log, held, now, .. } = store;
+    let log = Arc::new(log);
+    let add = |held: &mut Map, log: &Mutex<Log>, name: &str, value: Option<&str>| {
+        let octets = value.map(|value| Bytes::copy_from_slice(value.as_bytes()));
+        let name = Bytes::copy_from_slice(name.as_bytes());
+        lock(log).append(now.get(), &name, octets.as_ref()).unwrap();
+        match value {
+            Some(value) => held.insert(name.to_vec(), value.into()),
+            None => held.remove(&name[..]),
+        };
+    };
+    for number in 0..20 {
+        let mut held = held.lock().unwrap();
+        add(&mut held, &log, &format!("{number}"), Some(&"x".repeat(60)));
+    }
+    // While the contents are given: one is changed behind the place, one removed, one comes.
+    let (meanwhile, inside) = (Arc::clone(&held), Arc::clone(&log));
+    let at = now.get();
+    let contents: Contents = Box::new(move |give| {
+        let all = meanwhile.lock().unwrap().clone();
+        for (number, (name, value)) in all.iter().enumerate() {
+            give(name, value);
+            if number == 10 {
+                let mut held = meanwhile.lock().unwrap();
+                for (name, value) in [("0", Some("changed")), ("1", None), ("new", Some("1"))] {
+                    let octets = value.map(|value| Bytes::copy_from_slice(value.as_bytes()));
+                    let name = Bytes::copy_from_slice(name.as_bytes());
+                    lock(&inside).append(at, &name, octets.as_ref()).unwrap();
+                    match value {
+                        Some(value) => held.insert(name.to_vec(), value.into()),
+                        None => held.remove(&name[..]),
+                    };
+                }
+            }
+        }
+    });
+    let names = disk.calls().len();
+    assert_eq!(step(&log, &contents, &|| now.get()), Next::Again);
+    assert!(
+        disk.calls()[names..].contains(&Call::Name),
+        "not written anew"
+    );
+    let next = Store::open(&disk.after_kill()).unwrap();
+    assert_eq!(next.held(), *held.lock().unwrap());
+    assert_eq!(next.held().get(&b"0"[..]), Some(&b"changed".to_vec()));
+}
+
+#[test]
+fn a_log_of_the_earlier_version_is_read_and_written_anew() {
+    let old = version_1::encode(&[
+        (b"a", Some(b"1")),
+        (b"b", Some(b"")),
+        (b"a", Some(b"2")),
+        (b"c", Some(b"3")),
+        (b"c", None),
+    ]);
+    let expected = Map::from([(b"a".to_vec(), b"2".to_vec()), (b"b".to_vec(), Vec::new())]);
+    let disk = with(&old);
+    let store = Store::open(&disk).unwrap();
+    assert_eq!(store.held(), expected);
+    assert_eq!((store.recovered.damaged, store.recovered.torn), (0, 0));
+    assert_eq!(store.killed().0, expected);
+    assert!(disk.read(LOG).unwrap().starts_with(b"CWSTORE2"));
+    // What is damaged in it is kept, and told.
+    let mut spoilt = old.clone();
+    spoilt[60] ^= 1;
+    let disk = with(&spoilt);
+    let store = Store::open(&disk).unwrap();
+    assert_eq!(store.recovered.damaged, 1);
+    assert_eq!(disk.read("/store/test.kept-1.log").unwrap(), spoilt);
+    let torn = Store::open(&with(&old[..old.len() - 1])).unwrap();
+    assert_eq!((torn.recovered.damaged, torn.recovered.torn), (0, 16));
+}
+
+#[test]
+fn a_file_that_is_no_log_is_refused_and_stays_as_it_is() {
+    for bytes in [&b"rubbish, and more of it"[..], &[0; 500], b"CWSTORE2"] {
+        let disk = with(bytes);
+        let refused = Store::open(&disk).err();
+        assert!(
+            matches!(refused, Some(OpenError::NotALog(_))),
+            "{refused:?}"
+        );
+        assert_eq!(disk.read(LOG).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn names_and_values_that_are_too_long_are_refused() {
+    let mut store = Store::open(&Disk::new()).unwrap();
+    let long = "x".repeat(MAX_NAME + 1);
+    assert_eq!(store.put(&long, "1"), Err(WriteError::TooLong));
+    assert_eq!(store.put("", "1"), Err(WriteError::TooLong));
+    let value = "x".repeat(MAX_VALUE + 1);
+    assert_eq!(store.put("a", &value), Err(WriteError::TooLong));
+    store.put(&long[1..], &value[1..]).unwrap();
+    assert_eq!(store.state(), State::Serving);
+}
+
+#[test]
+fn the_end_brings_what_is_left_to_the_disk_and_takes_no_more() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    store.put("a", "1").unwrap();
+    lock(&store.log).close();
+    assert_eq!(store.put("a", "2"), Err(WriteError::Closed));
+    store.settle();
+    assert_eq!(lock(&store.log).ended(), Ok(()));
+    assert_eq!(
+        Store::open(&disk.after_power_loss()).unwrap().held(),
+        store.held()
+    );
+}
