@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -236,9 +236,9 @@ impl Usrsctp {
     ///
     /// # Errors
     /// What the library says: for example that no interface has the address.
-    pub fn listen(&'static self, address: SocketAddrV4) -> io::Result<SctpSocket> {
+    pub fn listen(&'static self, address: SocketAddr) -> io::Result<SctpSocket> {
         const BACKLOG: c_int = 1024;
-        let socket = self.socket()?;
+        let socket = self.socket(address.ip())?;
         socket.bind(address)?;
         // SAFETY: the socket is open.
         check(unsafe { (self.functions.listen)(socket.raw, BACKLOG) })?;
@@ -249,36 +249,32 @@ impl Usrsctp {
     ///
     /// # Errors
     /// What the library says at once.
-    pub fn connect(&'static self, address: SocketAddrV4) -> io::Result<SctpSocket> {
-        let socket = self.socket()?;
-        socket.encapsulate()?;
+    pub fn connect(&'static self, address: SocketAddr) -> io::Result<SctpSocket> {
+        let socket = self.socket(address.ip())?;
+        socket.encapsulate(address.ip())?;
         // All addresses of the host would be offered to the peer otherwise: a peer at the loopback
         // address cannot reach the others, nor those it.
-        let from = match address.ip().is_loopback() {
-            true => *address.ip(),
-            false => Ipv4Addr::UNSPECIFIED,
+        let from = match (address.ip(), address.ip().is_loopback()) {
+            (loopback, true) => loopback,
+            (IpAddr::V4(_), false) => Ipv4Addr::UNSPECIFIED.into(),
+            (IpAddr::V6(_), false) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        socket.bind(SocketAddrV4::new(from, 0))?;
-        let mut raw = raw_address(address);
-        // SAFETY: the address is initialised and of the length given.
-        let result = unsafe {
-            (self.functions.connect)(
-                socket.raw,
-                (&raw mut raw).cast(),
-                size_of::<libc::sockaddr_in>() as libc::socklen_t,
-            )
-        };
+        socket.bind(SocketAddr::new(from, 0))?;
+        let (mut raw, length) = raw_address(address);
+        // SAFETY: the address is initialised, and at least as long as given.
+        let result =
+            unsafe { (self.functions.connect)(socket.raw, (&raw mut raw).cast(), length) };
         match check(result) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(socket),
         }
     }
 
-    fn socket(&'static self) -> io::Result<SctpSocket> {
+    fn socket(&'static self, family_of: IpAddr) -> io::Result<SctpSocket> {
         // SAFETY: no callbacks: the socket is read, as a socket is.
         let raw = unsafe {
             (self.functions.socket)(
-                libc::AF_INET,
+                family(family_of),
                 libc::SOCK_STREAM,
                 IPPROTO_SCTP,
                 ptr::null(),
@@ -360,13 +356,13 @@ impl SctpSocket {
     }
 
     /// Says to which UDP port the first packet goes; an accepted association has learned its own.
-    fn encapsulate(&self) -> io::Result<()> {
+    fn encapsulate(&self, family_of: IpAddr) -> io::Result<()> {
         let Packets::Udp { remote, .. } = self.library.packets else {
             return Ok(());
         };
         // SAFETY: an all-zero sockaddr_storage is valid; with a family it means every address.
         let mut address: libc::sockaddr_storage = unsafe { zeroed() };
-        address.ss_family = libc::AF_INET as libc::sa_family_t;
+        address.ss_family = family(family_of) as libc::sa_family_t;
         let encapsulation = UdpEncapsulation {
             address,
             association: 0,
@@ -408,16 +404,10 @@ impl SctpSocket {
         Ok(status.outgoing())
     }
 
-    fn bind(&self, address: SocketAddrV4) -> io::Result<()> {
-        let mut raw = raw_address(address);
-        // SAFETY: the address is initialised and of the length given.
-        check(unsafe {
-            (self.library.functions.bind)(
-                self.raw,
-                (&raw mut raw).cast(),
-                size_of::<libc::sockaddr_in>() as libc::socklen_t,
-            )
-        })
+    fn bind(&self, address: SocketAddr) -> io::Result<()> {
+        let (mut raw, length) = raw_address(address);
+        // SAFETY: the address is initialised, and at least as long as given.
+        check(unsafe { (self.library.functions.bind)(self.raw, (&raw mut raw).cast(), length) })
     }
 
     /// Rings the library's bell with this token whenever there may be something to do.
@@ -457,8 +447,8 @@ impl SctpSocket {
         if count < 1 || addresses.is_null() {
             return None;
         }
-        // SAFETY: the list has at least one address, and an IPv4 socket's begins with sockaddr_in;
-        // it need not be aligned.
+        // SAFETY: the list has at least one address, a sockaddr_in or the longer sockaddr_in6. The port
+        // is at the same place in both, and nothing behind it is read. It need not be aligned.
         let first = unsafe { addresses.cast::<libc::sockaddr_in>().read_unaligned() };
         // SAFETY: the list came from the library and is given back once.
         unsafe { (functions.free_addresses)(addresses) };
@@ -469,7 +459,7 @@ impl SctpSocket {
     ///
     /// # Errors
     /// `WouldBlock` when there is none; else what the library says.
-    pub fn accept(&self) -> io::Result<(Self, SocketAddrV4)> {
+    pub fn accept(&self) -> io::Result<(Self, SocketAddr)> {
         // SAFETY: an all-zero sockaddr_storage is valid.
         let mut from: libc::sockaddr_storage = unsafe { zeroed() };
         let mut length = size_of_val(&from) as libc::socklen_t;
@@ -484,11 +474,8 @@ impl SctpSocket {
             library: self.library,
             raw,
         };
-        // SAFETY: a sockaddr_storage holds any address; an IPv4 socket's peers have IPv4 ones.
-        let peer = unsafe { (&raw const from).cast::<libc::sockaddr_in>().read() };
-        let ip = Ipv4Addr::from(u32::from_be(peer.sin_addr.s_addr));
         socket.prepare()?;
-        Ok((socket, SocketAddrV4::new(ip, u16::from_be(peer.sin_port))))
+        Ok((socket, address_of(&from)?))
     }
 
     /// Sends a whole message.
@@ -593,14 +580,69 @@ unsafe extern "C" fn ring(_socket: *mut Raw, token: *mut c_void, _flags: c_int) 
     }
 }
 
-fn raw_address(address: SocketAddrV4) -> libc::sockaddr_in {
-    libc::sockaddr_in {
-        sin_family: libc::AF_INET as libc::sa_family_t,
-        sin_port: address.port().to_be(),
-        sin_addr: libc::in_addr {
-            s_addr: u32::from(*address.ip()).to_be(),
-        },
-        sin_zero: [0; 8],
+const fn family(of: IpAddr) -> c_int {
+    match of {
+        IpAddr::V4(_) => libc::AF_INET,
+        IpAddr::V6(_) => libc::AF_INET6,
+    }
+}
+
+/// An address as the library takes it, and its length.
+fn raw_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
+    // SAFETY: an all-zero sockaddr_storage is valid.
+    let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
+    let length = match address {
+        SocketAddr::V4(address) => {
+            let raw = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: address.port().to_be(),
+                sin_addr: libc::in_addr {
+                    s_addr: u32::from(*address.ip()).to_be(),
+                },
+                sin_zero: [0; 8],
+            };
+            // SAFETY: a sockaddr_storage has room for any address, and its alignment.
+            unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
+            size_of::<libc::sockaddr_in>()
+        }
+        SocketAddr::V6(address) => {
+            let raw = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: address.port().to_be(),
+                sin6_flowinfo: address.flowinfo(),
+                sin6_addr: libc::in6_addr {
+                    s6_addr: address.ip().octets(),
+                },
+                sin6_scope_id: address.scope_id(),
+            };
+            // SAFETY: as above.
+            unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
+            size_of::<libc::sockaddr_in6>()
+        }
+    };
+    (storage, length as libc::socklen_t)
+}
+
+/// An address as the library gives it.
+fn address_of(storage: &libc::sockaddr_storage) -> io::Result<SocketAddr> {
+    match c_int::from(storage.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says that it is one; a sockaddr_storage is aligned for it.
+            let raw = unsafe { ptr::from_ref(storage).cast::<libc::sockaddr_in>().read() };
+            let ip = Ipv4Addr::from(u32::from_be(raw.sin_addr.s_addr));
+            Ok(SocketAddr::from((ip, u16::from_be(raw.sin_port))))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let raw = unsafe { ptr::from_ref(storage).cast::<libc::sockaddr_in6>().read() };
+            Ok(SocketAddr::V6(SocketAddrV6::new(
+                Ipv6Addr::from(raw.sin6_addr.s6_addr),
+                u16::from_be(raw.sin6_port),
+                raw.sin6_flowinfo,
+                raw.sin6_scope_id,
+            )))
+        }
+        family => Err(io::Error::other(format!("an address of family {family}"))),
     }
 }
 
@@ -720,4 +762,23 @@ fn missing(name: &CStr) -> io::Error {
         io::ErrorKind::NotFound,
         format!("libusrsctp.so.2 has no function {name}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_both_families_are_read_as_they_were_written() {
+        for text in ["10.1.2.3:38412", "[2001:db8::7]:38412", "[fe80::1%3]:9"] {
+            let address: SocketAddr = text.parse().expect("an address");
+            let (raw, length) = raw_address(address);
+            assert_eq!(address_of(&raw).expect("a known family"), address);
+            let expected = if address.is_ipv4() { 16 } else { 28 };
+            assert_eq!(length, expected);
+        }
+        let (mut raw, _) = raw_address("10.1.2.3:1".parse().expect("an address"));
+        raw.ss_family = libc::AF_UNIX as libc::sa_family_t;
+        assert!(address_of(&raw).is_err());
+    }
 }

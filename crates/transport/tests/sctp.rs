@@ -306,9 +306,18 @@ mod two_processes {
             Ok(driver) => driver,
             Err(error) => return println!("\n{SAYS}absent {error}"),
         };
-        let mut acceptor = driver.listen(loopback()).unwrap();
+        let host = std::env::var("COREWIRE_SCTP_HOST").unwrap_or("127.0.0.1".into());
+        let address = SocketAddr::new(host.parse().unwrap(), 0);
+        let mut acceptor = match driver.listen(address) {
+            Ok(acceptor) => acceptor,
+            // A machine may have no IPv6.
+            Err(error) if address.is_ipv6() => return println!("\n{SAYS}absent {error}"),
+            Err(error) => panic!("{error}"),
+        };
         println!("\n{SAYS}at {}", acceptor.address());
         let mut association = acceptor.accept_until(soon()).unwrap().unwrap();
+        let peer = association.sender().peer().expect("an address");
+        assert_eq!(peer.ip(), address.ip());
         loop {
             match association.receive_until(soon()) {
                 Some(Ok(message)) => {
@@ -376,8 +385,13 @@ mod two_processes {
 
     /// `local/remote` of each end for UDP; `ip` for both else. With `kill`, the client is killed.
     fn echo(server: &str, client: &str, kill: bool) {
+        echo_at("127.0.0.1", server, client, kill);
+    }
+
+    fn echo_at(host: &str, server: &str, client: &str, kill: bool) {
         let carrier = "COREWIRE_SCTP_CARRIER";
-        let (mut listening, mut output) = child("sctp_child_that_listens", &[(carrier, server)]);
+        let own = [(carrier, server), ("COREWIRE_SCTP_HOST", host)];
+        let (mut listening, mut output) = child("sctp_child_that_listens", &own);
         let first = said(&mut output);
         let Some(address) = first.strip_prefix("at ") else {
             eprintln!("SKIPPED, nothing was tested: {first}");
@@ -423,6 +437,18 @@ mod two_processes {
     fn sctp_in_udp() {
         let (one, other) = free_udp_ports();
         echo(&format!("{one}/{other}"), &format!("{other}/{one}"), false);
+    }
+
+    #[test]
+    fn sctp_over_ipv6() {
+        echo_at("::1", "ip", "ip", false);
+    }
+
+    #[test]
+    fn sctp_in_udp_over_ipv6() {
+        let (one, other) = free_udp_ports();
+        let (server, client) = (format!("{one}/{other}"), format!("{other}/{one}"));
+        echo_at("::1", &server, &client, false);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What an implementation of SCTP does for its driver: sockets that never block, and a bell for all.
 
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use corewire_sys::sctp::{KernelSctp, KernelSocket};
@@ -100,11 +100,11 @@ impl Stack for &'static Usrsctp {
     }
 
     fn listen(&self, address: SocketAddr) -> io::Result<SctpSocket> {
-        Usrsctp::listen(self, v4(address)?)
+        Usrsctp::listen(self, address)
     }
 
     fn connect(&self, address: SocketAddr) -> io::Result<SctpSocket> {
-        Usrsctp::connect(self, v4(address)?)
+        Usrsctp::connect(self, address)
     }
 
     fn ring(&self, socket: &SctpSocket, token: usize) -> io::Result<()> {
@@ -122,8 +122,7 @@ impl Sctp for SctpSocket {
     }
 
     fn accept(&self) -> io::Result<(Self, SocketAddr)> {
-        let (socket, peer) = self.accept()?;
-        Ok((socket, peer.into()))
+        self.accept()
     }
 
     fn send(&self, stream: u16, ppid: u32, payload: &[u8]) -> io::Result<()> {
@@ -140,15 +139,5 @@ impl Sctp for SctpSocket {
 
     fn streams(&self) -> io::Result<u16> {
         self.streams()
-    }
-}
-
-fn v4(address: SocketAddr) -> io::Result<SocketAddrV4> {
-    match address {
-        SocketAddr::V4(address) => Ok(address),
-        SocketAddr::V6(_) => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "libusrsctp is used over IPv4",
-        )),
     }
 }
