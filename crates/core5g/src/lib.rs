@@ -13,6 +13,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `runtime` | how an NF process starts, finds its peers, calls them, and ends |
+//! | `selection` | which instance of a service a request goes to: priority, capacity, load, DNN, slice |
 //! | `token` | access tokens: signed by the NRF, verified by everybody |
 //! | `sbi` | service interfaces: resource router, models, problem documents, headers |
 //! | `ngap`, `nas`, `aka` | the only places that know the codecs and the cryptography |
@@ -42,6 +43,7 @@ mod program;
 mod ran;
 mod runtime;
 pub mod sbi;
+mod selection;
 mod smf;
 mod source3;
 pub mod subscribers;

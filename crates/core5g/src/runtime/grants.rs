@@ -57,7 +57,7 @@ impl Grants {
     }
 
     /// What shows the NRF that this NF may register; none where everybody may.
-    pub(super) fn credential(&self) -> Option<String> {
+    fn credential(&self) -> Option<String> {
         self.secret
             .as_ref()
             .map(|secret| format!("Bearer {secret}"))
@@ -68,7 +68,7 @@ impl Grants {
     /// # Cancel safety
     /// The request is as it was.
     pub(super) async fn show(&self, sbi: &Sbi, service: &str, request: &mut Request) -> bool {
-        if self.nrf.is_none() || matches!(type_of(service), "CUSTOM" | "NRF") {
+        if self.nrf.is_none() || needs_none(service) {
             return false;
         }
         let now = Instant::now();
@@ -117,11 +117,24 @@ impl Grants {
         }
     }
 
-    /// Asks for a token before the first call, unless there is one.
-    pub(super) async fn prepare(&self, sbi: &Sbi, service: &str) {
-        let has_one = matches!(self.held(service), Some(Held::Token(_)));
-        if self.nrf.is_some() && !has_one {
-            self.ask(sbi, service).await;
+    /// Asks for a token before the first call, unless there is one; says whether calls can be made
+    /// with one, or need none.
+    pub(super) async fn prepare(&self, sbi: &Sbi, service: &str) -> bool {
+        self.is_ready_for(service) || self.ask(sbi, service).await.is_some()
+    }
+
+    /// Whether a call to this service has a token, or needs none.
+    pub(super) fn is_ready_for(&self, service: &str) -> bool {
+        self.nrf.is_none()
+            || needs_none(service)
+            || matches!(self.held(service), Some(Held::Token(_)))
+    }
+
+    /// With what shows the NRF that this NF may register and subscribe.
+    pub(super) fn credited(&self, request: SbiRequest) -> SbiRequest {
+        match self.credential() {
+            Some(credential) => request.header("authorization", credential),
+            None => request,
         }
     }
 
@@ -132,6 +145,8 @@ impl Grants {
 
     async fn ask(&self, sbi: &Sbi, service: &str) -> Option<Arc<Token>> {
         let nrf = self.nrf.as_deref()?;
+        // To an instance that is not registered the NRF grants nothing.
+        sbi.until_registered(TIMEOUT).await;
         let mut form = format!(
             "grant_type=client_credentials&nfInstanceId={}&nfType={}&targetNfType={}&scope={service}",
             sbi.instance(),
@@ -180,6 +195,11 @@ impl Grants {
             }
         }
     }
+}
+
+/// Whether calls to this service show no token.
+fn needs_none(service: &str) -> bool {
+    matches!(type_of(service), "CUSTOM" | "NRF")
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 
 use super::gate::Gate;
 use super::guard::Guard;
+use super::notices::Notices;
 use crate::sbi::Problem;
 use crate::trace::{self, Kind, Moment, Trace};
 use corewire::{
@@ -85,6 +86,7 @@ pub(super) struct Hosted<S> {
     instance: String,
     gauges: Gauges,
     trace: Option<Arc<Trace>>,
+    notices: Arc<Notices>,
     inside: Gate<Inside<S>>,
 }
 
@@ -104,8 +106,15 @@ impl<S> Inside<S> {
 }
 
 impl<S> Hosted<S> {
-    pub(super) fn new(nf: &str, instance: &str, gauges: Gauges, trace: Option<Arc<Trace>>) -> Self {
+    pub(super) fn new(
+        nf: &str,
+        instance: &str,
+        gauges: Gauges,
+        trace: Option<Arc<Trace>>,
+        notices: Arc<Notices>,
+    ) -> Self {
         Self {
+            notices,
             nf: nf.to_owned(),
             instance: instance.to_owned(),
             gauges,
@@ -160,7 +169,9 @@ fn not_yet() -> Response {
 impl<S: Service> Service for Hosted<S> {
     fn kind(&self, operation: &Operation) -> Option<CallKind> {
         match self.inside.now() {
-            _ if *operation == STATUS => Some(CallKind::Unary),
+            _ if *operation == STATUS || Notices::is_one(operation.as_str()) => {
+                Some(CallKind::Unary)
+            }
             Some(inside) => inside.service.kind(operation),
             None => Some(CallKind::Unary),
         }
@@ -169,6 +180,10 @@ impl<S: Service> Service for Hosted<S> {
     async fn call(&self, context: &CallContext, request: Request) -> Response {
         if request.operation == STATUS {
             return self.status();
+        }
+        // The NRF shows no token: it is the one that grants them. The path holds a key of its own.
+        if Notices::is_one(request.operation.as_str()) {
+            return self.notices.answer(&request);
         }
         let Some(inside) = self.inside.wait().await else {
             return not_yet();

@@ -11,6 +11,7 @@
 //! An NF names services, never addresses; `--transport` says what carries its calls, and no NF code
 //! sees it. A server takes every transport on its one port.
 
+mod advertised;
 mod both;
 mod directory;
 mod discovery;
@@ -18,6 +19,7 @@ mod gate;
 mod grants;
 mod guard;
 mod hosted;
+mod notices;
 mod options;
 mod profile;
 mod registration;
@@ -27,22 +29,25 @@ mod sbi;
 pub(crate) use both::both;
 pub(crate) use hosted::{Gauge, STATUS};
 pub(crate) use options::Flow;
-pub(crate) use options::{NfOptions, random_instance};
+pub(crate) use options::{NfOptions, random_instance, secret_in};
 pub(crate) use profile::Profile;
 pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest, path_of};
 
 use crate::trace::Trace;
+use advertised::Advertised;
 use anyhow::{Context as _, bail};
 use corewire::health::{Health, Serving};
 use corewire::mesh::config::Transport;
-use corewire::{LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
+use corewire::{Address, LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
 use corewire_observe::outln;
 use directory::Directory;
 use grants::Grants;
 use guard::Guard;
 use hosted::Hosted;
+use notices::Notices;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::future::Future;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,9 +69,13 @@ struct Inner {
     loops: Vec<LoopHandle>,
     directory: Directory,
     grants: Grants,
+    notices: Arc<Notices>,
     profile: Profile,
     instance: String,
+    /// `User-Agent` of every request.
+    agent: String,
     api_root: String,
+    advertised: Advertised,
     flow: Flow,
     gauges: hosted::Gauges,
     trace: Option<Arc<Trace>>,
@@ -103,6 +112,14 @@ impl Runtime {
         &self.0.api_root
     }
 
+    /// The address by which others reach this instance; a name is looked up.
+    ///
+    /// # Errors
+    /// When the name is not known.
+    pub(crate) fn socket_address(&self) -> anyhow::Result<SocketAddr> {
+        self.0.advertised.socket_address()
+    }
+
     /// The root of another NF of this core, which is reached as this one is.
     pub(crate) fn root_at(&self, authority: impl std::fmt::Display) -> String {
         let scheme = self.0.api_root.split("://").next().unwrap_or("http");
@@ -130,6 +147,15 @@ impl Runtime {
 
     fn grants(&self) -> &Grants {
         &self.0.grants
+    }
+
+    fn notices(&self) -> &Notices {
+        &self.0.notices
+    }
+
+    /// `User-Agent` of its requests (TS 29.500, 5.2.2.2): the NF type, then the instance.
+    fn agent(&self) -> &str {
+        &self.0.agent
     }
 
     /// What this NF said of itself at its start.
@@ -189,18 +215,26 @@ fn run<S: Service>(
     let trace = options.trace.as_deref().map(Trace::create).transpose()?;
     let trace = trace.map(Arc::new);
     let gauges = hosted::Gauges::default();
+    let key = random_instance().context("no key for callbacks could be drawn")?;
+    let notices = Arc::new(Notices::of(key, profile.consumed().iter().copied()));
     let hosted = Arc::new(Hosted::new(
         &place,
         &instance,
         gauges.clone(),
         trace.clone(),
+        Arc::clone(&notices),
     ));
     let health = Health::new();
     health.set("", Serving::Serving);
     let around = health.around(Arc::clone(&hosted));
     let server = Server::start(&listen, Arc::new(around), server_options)?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
-    let own = addresses.first().context("a server has an address")?;
+    let own = server.addresses().iter().find_map(|address| match address {
+        Address::Tcp(address) => Some(*address),
+        _ => None,
+    });
+    let own = own.context("one --listen must be HOST:PORT: others call it there")?;
+    let advertised = Advertised::of(options, own)?;
     let loops: Vec<LoopHandle> = server.loops().cloned().collect();
     // Who asks for tokens, and who gives them: the same NRF. Without one nobody gives any.
     let authority = options.nrf.clone().filter(|_| options.oauth2);
@@ -208,10 +242,13 @@ fn run<S: Service>(
     let runtime = Runtime(Arc::new(Inner {
         directory: Directory::new(options, profile.consumed(), &loops, options.tls.client()?)?,
         grants: Grants::new(authority.clone(), profile.nf_type(), secret),
+        notices,
         profile: profile.clone(),
         loops,
+        agent: format!("{}-{instance}", profile.nf_type()),
         instance,
-        api_root: format!("{scheme}://{own}"),
+        api_root: format!("{scheme}://{advertised}"),
+        advertised: advertised.clone(),
         flow: options.flow,
         gauges,
         trace: trace.clone(),
@@ -224,7 +261,7 @@ fn run<S: Service>(
         runtime.spawn(0, async move { task.grants().keep(&task.sbi(0)).await });
     }
     hosted.host(service, guard);
-    profile.complete(runtime.instance(), scheme, own);
+    profile.complete(runtime.instance(), scheme, &advertised);
     let registered = match &options.nrf {
         Some(nrf) => {
             // First: the NRF gives tokens to who is registered.
@@ -265,6 +302,9 @@ fn run<S: Service>(
     }
     signals.forever().next();
     health.drain();
+    if let Some(nrf) = &options.nrf {
+        discovery::end(&runtime, nrf);
+    }
     if let Some(registered) = registered {
         registered.end(Duration::from_millis(500));
     }
@@ -275,10 +315,13 @@ fn run<S: Service>(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Waits until every service that this NF calls is found; gives those that are not by then.
+/// Waits until every service that this NF calls is found and calls to it have access tokens; gives
+/// those that are not by then.
 fn found_by(runtime: &Runtime, until: Instant) -> Vec<String> {
     loop {
-        let missing = runtime.directory().missing();
+        let missing = runtime
+            .directory()
+            .missing(|service| runtime.grants().is_ready_for(service));
         if missing.is_empty() || Instant::now() >= until {
             return missing;
         }

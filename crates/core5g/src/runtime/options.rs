@@ -1,10 +1,11 @@
 //! The options that every NF of the core has.
 
+use super::advertised::Advertise;
 use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use clap::{ArgAction, Args, ValueEnum};
 use corewire::mesh::config::Transport;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// A shorter secret could be guessed.
@@ -13,9 +14,14 @@ const LEAST_SECRET: usize = 16;
 /// What every NF can be told.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NfOptions {
-    /// Where to listen: HOST:PORT (port 0: any free one); repeat for more. The first is told to others
+    /// Where to listen: HOST:PORT (port 0: any free one); repeat for more
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     pub(crate) listen: Vec<String>,
+    /// The address by which others reach this process, an IPv4 or IPv6 address or an FQDN: it is
+    /// registered at the NRF and stands in callback URIs [default: the first --listen; where that is
+    /// 0.0.0.0 or [::], the address of this host on the way to the NRF]
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) advertise: Option<Advertise>,
     /// Event loops, one thread each
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = threads)]
     pub(crate) threads: usize,
@@ -64,18 +70,26 @@ impl NfOptions {
         let Some(path) = &self.client_secret else {
             return Ok(None);
         };
-        let place = || format!("--client-secret {}", path.display());
-        let text = std::fs::read_to_string(path).with_context(place)?;
-        let secret = text.trim();
-        let is_token = secret.bytes().all(|octet| octet.is_ascii_alphanumeric());
-        if secret.len() < LEAST_SECRET || !is_token {
-            bail!(
-                "{}: {LEAST_SECRET} or more letters and digits are needed",
-                place()
-            );
-        }
-        Ok(Some(secret.to_owned()))
+        secret_in(path).context("--client-secret").map(Some)
     }
+}
+
+/// The secret that a file holds.
+///
+/// # Errors
+/// When it cannot be read, or holds none.
+pub(crate) fn secret_in(path: &Path) -> anyhow::Result<String> {
+    let place = || path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(place)?;
+    let secret = text.trim();
+    let is_token = secret.bytes().all(|octet| octet.is_ascii_alphanumeric());
+    if secret.len() < LEAST_SECRET || !is_token {
+        bail!(
+            "{}: {LEAST_SECRET} or more letters and digits are needed",
+            place()
+        );
+    }
+    Ok(secret.to_owned())
 }
 
 /// Which operations drive the procedures.

@@ -1,5 +1,6 @@
 //! What an NF says of itself at the NRF (TS 29.510, 6.1.6.2.2).
 
+use super::advertised::{Advertised, Host};
 use crate::token::service_of;
 use serde_json::{Map, Value, json};
 
@@ -97,9 +98,25 @@ impl Profile {
     }
 
     /// Fills in what is known only when the process listens.
-    pub(super) fn complete(&mut self, instance: &str, scheme: &str, address: &str) {
-        let (host, port) = address.rsplit_once(':').unwrap_or((address, "80"));
-        let port: u16 = port.parse().unwrap_or(80);
+    pub(super) fn complete(&mut self, instance: &str, scheme: &str, place: &Advertised) {
+        // One of the three members each (TS 29.510, 6.1.6.2.2, 6.1.6.2.3 and 6.1.6.2.5).
+        let (of_nf, of_service, end_point) = match &place.host {
+            Host::V4(address) => (
+                json!({"ipv4Addresses": [address]}),
+                json!({}),
+                json!({"ipv4Address": address, "port": place.port}),
+            ),
+            Host::V6(address) => (
+                json!({"ipv6Addresses": [address]}),
+                json!({}),
+                json!({"ipv6Address": address, "port": place.port}),
+            ),
+            Host::Name(name) => (
+                json!({"fqdn": name}),
+                json!({"fqdn": name}),
+                json!({"port": place.port}),
+            ),
+        };
         let services: Map<String, Value> = self
             .services
             .iter()
@@ -114,11 +131,12 @@ impl Profile {
                     }],
                     "scheme": scheme,
                     "nfServiceStatus": "REGISTERED",
-                    "ipEndPoints": [{"ipv4Address": host, "port": port}],
+                    "ipEndPoints": [end_point],
                     "priority": 0,
                     "capacity": 100,
                     "load": 0,
                 });
+                extend(&mut service, &of_service);
                 if !offer.for_types.is_empty() {
                     service["allowedNfTypes"] = json!(offer.for_types);
                 }
@@ -126,17 +144,17 @@ impl Profile {
             })
             .collect();
         let list: Vec<Value> = services.values().cloned().collect();
-        let fields = json!({
+        let mut fields = json!({
             "nfInstanceId": instance,
             "nfType": self.nf_type,
             "nfStatus": "REGISTERED",
-            "ipv4Addresses": [host],
             "heartBeatTimer": 10,
             "priority": 0,
             "capacity": 100,
             "load": 0,
             "nfServices": list,
         });
+        extend(&mut fields, &of_nf);
         if let Value::Object(fields) = fields {
             self.document.extend(fields);
         }
@@ -145,6 +163,13 @@ impl Profile {
     /// The document, once it is complete.
     pub(super) fn document(&self) -> Value {
         Value::Object(self.document.clone())
+    }
+}
+
+/// Adds the members of one object to another.
+fn extend(object: &mut Value, more: &Value) {
+    if let (Some(object), Some(more)) = (object.as_object_mut(), more.as_object()) {
+        object.extend(more.clone());
     }
 }
 
@@ -164,4 +189,42 @@ pub(super) fn type_of(service: &str) -> &'static str {
     ];
     let named = TYPES.iter().find(|(prefix, _)| service.starts_with(prefix));
     named.map_or("CUSTOM", |(_, nf_type)| nf_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    fn registered(host: Host) -> Value {
+        let mut profile = Profile::new("UDM").service("nudm-ueau", "v1", &[]);
+        profile.complete("id", "http", &Advertised { host, port: 7000 });
+        profile.document()
+    }
+
+    #[test]
+    fn each_kind_of_host_is_registered_in_its_own_member() {
+        let v4 = registered(Host::V4(Ipv4Addr::LOCALHOST));
+        assert_eq!(v4["ipv4Addresses"], json!(["127.0.0.1"]));
+        let end_point = &v4["nfServices"][0]["ipEndPoints"][0];
+        assert_eq!(
+            *end_point,
+            json!({"ipv4Address": "127.0.0.1", "port": 7000})
+        );
+
+        let v6 = registered(Host::V6(Ipv6Addr::LOCALHOST));
+        assert_eq!(v6["ipv6Addresses"], json!(["::1"]));
+        assert!(v6.get("ipv4Addresses").is_none());
+        let end_point = &v6["nfServices"][0]["ipEndPoints"][0];
+        assert_eq!(*end_point, json!({"ipv6Address": "::1", "port": 7000}));
+
+        let named = registered(Host::Name("udm.example".into()));
+        assert_eq!(named["fqdn"], "udm.example");
+        assert!(named.get("ipv4Addresses").is_none());
+        let service = &named["nfServices"][0];
+        assert_eq!(
+            (&service["fqdn"], &service["ipEndPoints"]),
+            (&json!("udm.example"), &json!([{"port": 7000}]))
+        );
+    }
 }

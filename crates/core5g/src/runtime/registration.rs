@@ -57,7 +57,7 @@ impl Registration {
         let registration = self.clone();
         self.runtime.spawn(0, async move {
             let request = SbiRequest::delete(registration.path()).within(patience);
-            let request = registration.credited(request);
+            let request = registration.runtime.grants().credited(request);
             // The NRF will notice when the heartbeat is missing.
             let _unanswered = registration
                 .runtime
@@ -73,13 +73,14 @@ impl Registration {
         let mut wait = AGAIN;
         loop {
             let request = match SbiRequest::put(self.path()).json(&profile.document()) {
-                Ok(request) => self.credited(request.within(TIMEOUT)),
+                Ok(request) => self.runtime.grants().credited(request.within(TIMEOUT)),
                 Err(_) => return,
             };
             match self.runtime.sbi(0).at_nrf(&self.nrf, request).await {
                 Ok(answer) => {
                     wait = AGAIN;
                     self.set(Stage::Registered);
+                    self.runtime.notices().registered();
                     let document: Value = answer.json().unwrap_or_default();
                     let every = document["heartBeatTimer"]
                         .as_u64()
@@ -116,7 +117,7 @@ impl Registration {
             let request = SbiRequest::patch(self.path())
                 .octets("application/json-patch+json", patch.to_string())
                 .within(TIMEOUT);
-            let request = self.credited(request);
+            let request = self.runtime.grants().credited(request);
             match self.runtime.sbi(0).at_nrf(&self.nrf, request).await {
                 Ok(_) => wait = every,
                 Err(failure) if failure.status() == Some(404) => return,
@@ -124,14 +125,6 @@ impl Registration {
                 // registered anew it finds nobody for others.
                 Err(_) => wait = AGAIN,
             }
-        }
-    }
-
-    /// With what shows that this NF may register.
-    fn credited(&self, request: SbiRequest) -> SbiRequest {
-        match self.runtime.grants().credential() {
-            Some(credential) => request.header("authorization", credential),
-            None => request,
         }
     }
 

@@ -4,6 +4,7 @@
 //! transport (`docs/http2.md`); over REST they are what they look like.
 
 use super::{Flow, Runtime};
+use crate::selection::Wanted;
 use crate::trace::{self, Kind, Moment};
 use corewire::{
     Body, Bytes, CallError, Caller, Client, Code, ErrorKind, Headers, Operation, Request, Response,
@@ -18,6 +19,7 @@ const METHOD: &str = "corewire-method";
 const QUERY: &str = "corewire-query";
 const HTTP_STATUS: &str = "corewire-http-status";
 const CONTENT_TYPE: &str = "content-type";
+const USER_AGENT: &str = "user-agent";
 const JSON: &str = "application/json";
 
 /// How long a call may take when nobody says otherwise: less than the UE's and the gNB's own timers.
@@ -29,6 +31,9 @@ const RESTART: Duration = Duration::from_secs(2);
 
 /// Between two looks whether there is one.
 const AGAIN: Duration = Duration::from_millis(50);
+
+/// Between two looks whether this NF is registered.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The way to other NFs by one event loop. Clones are cheap.
 #[derive(Clone)]
@@ -69,7 +74,7 @@ impl Sbi {
                 "{service} is not among what this NF calls"
             )));
         };
-        let mut message = request.into_message()?;
+        let mut message = request.into_message(self.runtime.agent())?;
         let grants = self.runtime.grants();
         let mut shown = grants.show(self, service, &mut message).await;
         let hop = self.begin(&mut message)?;
@@ -105,7 +110,7 @@ impl Sbi {
         request: SbiRequest,
     ) -> Result<SbiAnswer, SbiFailure> {
         let client = self.client_of(root)?;
-        let mut message = request.into_message()?;
+        let mut message = request.into_message(self.runtime.agent())?;
         let grants = self.runtime.grants();
         let operation = message.operation.clone();
         let service = self.runtime.profile().asked_at(operation.as_str());
@@ -127,6 +132,35 @@ impl Sbi {
         SbiAnswer::of(answered)
     }
 
+    /// Calls an instance of `service` that serves what is wanted, by priority, capacity and load; the
+    /// next one where an instance cannot be reached. Gives the root of the instance too, where only
+    /// some serve it: what the answer names is there.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    ///
+    /// # Cancel safety
+    /// As [`call`](Self::call).
+    pub(crate) async fn call_serving(
+        &self,
+        service: &str,
+        wanted: Wanted<'_>,
+        request: SbiRequest,
+    ) -> Result<(SbiAnswer, Option<String>), SbiFailure> {
+        let Some(roots) = self.runtime.directory().select(service, wanted) else {
+            return Ok((self.call(service, request).await?, None));
+        };
+        let mut last = SbiFailure::local(format!("no instance of {service} serves the request"));
+        for root in roots {
+            match self.at(&root, request.clone()).await {
+                Ok(answer) => return Ok((answer, Some(root))),
+                Err(failure) if failure.is_not_sent() => last = failure,
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(last)
+    }
+
     /// Calls the NRF, which asks nobody for a token: it gives them.
     ///
     /// # Errors
@@ -140,7 +174,11 @@ impl Sbi {
         request: SbiRequest,
     ) -> Result<SbiAnswer, SbiFailure> {
         let client = self.client_of(nrf)?;
-        SbiAnswer::of(client.call(request.into_message()?).await)
+        SbiAnswer::of(
+            client
+                .call(request.into_message(self.runtime.agent())?)
+                .await,
+        )
     }
 
     fn client_of(&self, root: &str) -> Result<Client, SbiFailure> {
@@ -177,6 +215,14 @@ impl Sbi {
     /// This NF's instance id.
     pub(super) fn instance(&self) -> &str {
         self.runtime.instance()
+    }
+
+    /// Waits until this NF is registered, at most this long.
+    pub(super) async fn until_registered(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        while self.runtime.notices().registrations() == 0 && Instant::now() < until {
+            self.runtime.sleep(LOOK_AGAIN).await;
+        }
     }
 
     pub(super) async fn sleep(&self, duration: Duration) {
@@ -291,7 +337,8 @@ impl SbiRequest {
         self
     }
 
-    fn into_message(self) -> Result<Request, SbiFailure> {
+    /// `agent` is the `User-Agent` that every request has (TS 29.500, 5.2.2.2).
+    fn into_message(self, agent: &str) -> Result<Request, SbiFailure> {
         let (path, query) = match self.path.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (self.path.as_str(), None),
@@ -313,6 +360,7 @@ impl SbiRequest {
         if let Some(content_type) = &self.content_type {
             append(CONTENT_TYPE, content_type)?;
         }
+        append(USER_AGENT, agent)?;
         for (name, value) in &self.headers {
             append(name, value)?;
         }
@@ -538,12 +586,13 @@ mod tests {
     #[test]
     fn a_request_is_an_operation_with_headers() {
         let request = SbiRequest::get("/nnrf-disc/v1/nf-instances?target-nf-type=UDM")
-            .into_message()
+            .into_message("UDM-1")
             .expect("it can be sent");
         assert_eq!(request.operation.as_str(), "nnrf-disc/v1/nf-instances");
         assert_eq!(request.headers.get_str(METHOD), Some("GET"));
         assert_eq!(request.headers.get_str(QUERY), Some("target-nf-type=UDM"));
-        assert!(SbiRequest::get("/a b/c").into_message().is_err());
+        assert_eq!(request.headers.get_str(USER_AGENT), Some("UDM-1"));
+        assert!(SbiRequest::get("/a b/c").into_message("UDM-1").is_err());
     }
 
     #[test]

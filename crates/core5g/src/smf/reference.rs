@@ -1,20 +1,20 @@
 //! An SM context's reference: who made it, and which of its contexts it is.
 
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-/// `smContextRef` (TS 29.502, 6.1.3.3.2): the replica's address in twelve hexadecimal digits, then a
-/// number. A gateway reads from it where to go; when nobody is there any more, any replica takes the
+/// `smContextRef` (TS 29.502, 6.1.3.3.2): the replica's address and port in 12 hexadecimal digits, 36
+/// where it is IPv6, then a number. A gateway reads from it where to go; when nobody is there any more, any replica takes the
 /// session over from the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct SmContextRef {
-    maker: SocketAddrV4,
+    maker: SocketAddr,
     number: u64,
 }
 
 impl SmContextRef {
-    pub(super) const fn new(maker: SocketAddrV4, number: u64) -> Self {
+    pub(super) const fn new(maker: SocketAddr, number: u64) -> Self {
         Self { maker, number }
     }
 
@@ -24,20 +24,18 @@ impl SmContextRef {
     }
 
     /// The replica that made it.
-    pub(super) const fn maker(self) -> SocketAddrV4 {
+    pub(super) const fn maker(self) -> SocketAddr {
         self.maker
     }
 }
 
 impl fmt::Display for SmContextRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let host = self.maker.ip().to_bits();
-        write!(
-            f,
-            "{host:08x}{:04x}-{:016x}",
-            self.maker.port(),
-            self.number
-        )
+        match self.maker.ip() {
+            IpAddr::V4(host) => write!(f, "{:08x}", host.to_bits()),
+            IpAddr::V6(host) => write!(f, "{:032x}", host.to_bits()),
+        }?;
+        write!(f, "{:04x}-{:016x}", self.maker.port(), self.number)
     }
 }
 
@@ -50,19 +48,25 @@ impl FromStr for SmContextRef {
 
     fn from_str(text: &str) -> Result<Self, NoReference> {
         let (maker, number) = text.split_once('-').ok_or(NoReference)?;
-        if maker.len() != 12 || number.len() != 16 || !text.is_ascii() {
-            return Err(NoReference);
-        }
         let hex = |digits: &str| {
             let plain = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-            let value = u64::from_str_radix(digits, 16).ok();
+            let value = u128::from_str_radix(digits, 16).ok();
             value.filter(|_| plain).ok_or(NoReference)
         };
-        let host = u32::try_from(hex(&maker[..8])?).map_err(|_| NoReference)?;
-        let port = u16::try_from(hex(&maker[8..])?).map_err(|_| NoReference)?;
+        let (host, port) = match (maker.len(), number.len(), text.is_ascii()) {
+            (12 | 36, 16, true) => maker.split_at(maker.len() - 4),
+            _ => return Err(NoReference),
+        };
+        let bits = hex(host)?;
+        let host = match u32::try_from(bits) {
+            Ok(bits) if host.len() == 8 => IpAddr::V4(Ipv4Addr::from_bits(bits)),
+            _ => IpAddr::V6(Ipv6Addr::from_bits(bits)),
+        };
+        let port = u16::try_from(hex(port)?).map_err(|_| NoReference)?;
+        let number = u64::try_from(hex(number)?).map_err(|_| NoReference)?;
         Ok(Self {
-            maker: SocketAddrV4::new(Ipv4Addr::from_bits(host), port),
-            number: hex(number)?,
+            maker: SocketAddr::new(host, port),
+            number,
         })
     }
 }
@@ -73,7 +77,12 @@ mod tests {
 
     #[test]
     fn references_read_as_they_are_written() {
-        let maker = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 255), 7012);
+        let v6 = SocketAddr::from((Ipv6Addr::LOCALHOST, 7012));
+        let reference = SmContextRef::new(v6, 1);
+        let text = "000000000000000000000000000000011b64-0000000000000001";
+        assert_eq!(reference.to_string(), text);
+        assert_eq!(text.parse(), Ok(reference));
+        let maker = SocketAddr::from((Ipv4Addr::new(10, 0, 0, 255), 7012));
         let reference = SmContextRef::new(maker, 0xfeed);
         assert_eq!(reference.to_string(), "0a0000ff1b64-000000000000feed");
         assert_eq!(reference.to_string().parse(), Ok(reference));

@@ -3,6 +3,8 @@
 use super::super::ue::Ue;
 use crate::runtime::{SbiAnswer, SbiFailure, SbiRequest, path_of};
 use crate::sbi::Multipart;
+use crate::sbi::model::common::Snssai;
+use crate::selection::Wanted;
 use crate::smf::{PlmnId, SM_CONTEXTS, Slice, SmContextCreateData, SmContextUpdateData, n1, n2};
 use bytes::Bytes;
 
@@ -59,9 +61,19 @@ pub(in crate::amf) async fn create(
         .with(n1::ID, n1::MEDIA_TYPE, message)
         .encode();
     let request = SbiRequest::post(SM_CONTEXTS).octets(content_type, body);
-    match ue.sbi.call(SERVICE, request).await {
-        Ok(answer) => match answer.header("location") {
-            Some(location) => Ok(path_of(location).to_owned()),
+    let slice = data.s_nssai.map(|slice| Snssai {
+        sst: slice.sst,
+        sd: slice.sd,
+    });
+    let wanted = Wanted {
+        slice: slice.as_ref(),
+        dnn,
+    };
+    // SMF selection (TS 23.501, 6.3.2).
+    match ue.sbi.call_serving(SERVICE, wanted, request).await {
+        Ok((answer, root)) => match answer.header("location") {
+            // The context of an SMF that was chosen for its DNN or slice is at that SMF alone.
+            Some(location) => Ok(root.unwrap_or_default() + path_of(location)),
             None => Err(NotCreated::Failed(SbiFailure::local(
                 "the SMF names no context",
             ))),
@@ -140,14 +152,16 @@ pub(in crate::amf) async fn user_plane(
         sm_context_status_uri: wanted.then(|| status_uri(ue, session, handle)),
         ..SmContextUpdateData::default()
     };
-    let request = SbiRequest::post(format!("{context}/modify")).json(&data)?;
-    Ok(read(&ue.sbi.call(SERVICE, request).await?))
+    let path = path_of(context);
+    let request = SbiRequest::post(format!("{path}/modify")).json(&data)?;
+    Ok(read(&ask(ue, context, request).await?))
 }
 
 /// Lets go of a session (TS 29.502, 5.2.2.4). One that is not there is gone.
 pub(in crate::amf) async fn release(ue: &Ue, context: &str) {
-    let request = SbiRequest::post(format!("{context}/release")).octets("application/json", "{}");
-    match ue.sbi.call(SERVICE, request).await {
+    let path = path_of(context);
+    let request = SbiRequest::post(format!("{path}/release")).octets("application/json", "{}");
+    match ask(ue, context, request).await {
         Err(failure) if failure.status() != Some(404) => {
             tracing::warn!(name: "smf-release-failed", "the SMF keeps a session: {failure}");
         }
@@ -155,10 +169,19 @@ pub(in crate::amf) async fn release(ue: &Ue, context: &str) {
     }
 }
 
+/// Asks for something of a context: at its SMF where that is known, else at any.
+async fn ask(ue: &Ue, context: &str, request: SbiRequest) -> Result<SbiAnswer, SbiFailure> {
+    match context.contains("://") {
+        true => ue.sbi.at(context, request).await,
+        false => ue.sbi.call(SERVICE, request).await,
+    }
+}
+
 async fn update(ue: &Ue, context: &str, body: &Multipart) -> Result<Updated, SbiFailure> {
     let (content_type, octets) = body.encode();
-    let request = SbiRequest::post(format!("{context}/modify")).octets(content_type, octets);
-    Ok(read(&ue.sbi.call(SERVICE, request).await?))
+    let path = path_of(context);
+    let request = SbiRequest::post(format!("{path}/modify")).octets(content_type, octets);
+    Ok(read(&ask(ue, context, request).await?))
 }
 
 fn read(answer: &SbiAnswer) -> Updated {

@@ -77,9 +77,13 @@ pub(crate) struct NfService {
     #[serde(default)]
     pub(crate) allowed_nf_types: Option<Vec<String>>,
     #[serde(default)]
+    pub(crate) fqdn: Option<String>,
+    #[serde(default)]
     pub(crate) priority: Option<u16>,
     #[serde(default)]
     pub(crate) capacity: Option<u16>,
+    #[serde(default)]
+    pub(crate) load: Option<u8>,
 }
 
 /// A version of a service's interface.

@@ -11,7 +11,7 @@ use crate::upf::UserPlane as _;
 use anyhow::Context as _;
 use clap::Args;
 use std::collections::HashSet;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,7 +79,7 @@ pub(super) struct PduSessions {
     pub(super) runtime: Runtime,
     pub(super) contexts: Contexts,
     pools: Mutex<Pools>,
-    maker: SocketAddrV4,
+    maker: SocketAddr,
     next: AtomicU64,
     turn: AtomicUsize,
     recovered: AtomicBool,
@@ -88,11 +88,7 @@ pub(super) struct PduSessions {
 
 impl PduSessions {
     fn new(runtime: &Runtime, part: Part, dnns: &[DnnPool]) -> anyhow::Result<Self> {
-        let root = runtime.api_root();
-        let authority = root.split_once("://").map_or(root, |(_, rest)| rest);
-        let maker = authority
-            .parse()
-            .with_context(|| format!("a replica listens at an IPv4 address, not {authority}"))?;
+        let maker = runtime.socket_address()?;
         let mut number = [0; 8];
         getrandom::fill(&mut number).context("no number for references could be drawn")?;
         Ok(Self {
