@@ -37,9 +37,12 @@ pub(super) async fn by_network(ue: &mut Ue, cause: Cause) {
 }
 
 /// The connection is lost with its gNB, or by its reset.
-pub(super) async fn lost(ue: &mut Ue, connection: ConnectionId) {
+///
+/// With it thousands of others may be: the SMFs are told when it is this UE's turn.
+pub(super) fn lost(ue: &mut Ue, connection: ConnectionId) {
     if ue.is_by(connection) {
-        idle(ue).await;
+        disconnect(ue);
+        ue.amf.releases.push(ue.slot.id);
     }
 }
 
@@ -60,28 +63,58 @@ pub(super) async fn abandon_link(ue: &mut Ue, now: &Link) {
     idle(ue).await;
 }
 
-async fn idle(ue: &mut Ue) {
+/// The UE has no connection any more: its sessions' user planes are to be taken down.
+fn disconnect(ue: &mut Ue) {
     if let Some(link) = &ue.link {
         link.forget();
     }
     ue.set_link(None);
-    let active: Vec<u8> = ue
+    for session in ue.sessions.values_mut() {
+        session.take_down |= std::mem::take(&mut session.active);
+    }
+}
+
+async fn idle(ue: &mut Ue) {
+    disconnect(ue);
+    if !take_down(ue).await {
+        ue.amf.releases.push(ue.slot.id);
+    }
+}
+
+/// Tells the SMFs of a UE's sessions that have no user plane at a gNB any more (TS 23.502, 4.2.6, steps 5
+/// to 7); false when one of them has not taken it and is to be told again.
+pub(super) async fn take_down(ue: &mut Ue) -> bool {
+    let due: Vec<u8> = ue
         .sessions
         .iter()
-        .filter(|(_, session)| session.active)
+        .filter(|(_, session)| session.take_down)
         .map(|(session, _)| *session)
         .collect();
-    for session in active {
-        let Some(entry) = ue.sessions.get_mut(&session) else {
+    let mut is_done = true;
+    for session in due {
+        let Some(entry) = ue.sessions.get(&session) else {
             continue;
         };
-        entry.active = false;
-        let (context, handle) = (entry.context.clone(), entry.handle);
-        let named = (session, handle);
-        if let Err(failure) = nsmf::user_plane(ue, &context, named, false).await {
-            tracing::warn!(name: "smf-update-failed", "the SMF was not notified that a UE is idle: {failure}");
-            if failure.status() == Some(404) {
+        let (context, named) = (entry.context.clone(), (session, entry.handle));
+        match nsmf::user_plane(ue, &context, named, false).await {
+            Ok(_) => {
+                if let Some(entry) = ue.sessions.get_mut(&session) {
+                    entry.take_down = false;
+                }
+            }
+            Err(failure) if failure.status() == Some(404) => {
                 ue.sessions.remove(&session);
+            }
+            // It was understood and refused: said again, it would be refused again.
+            Err(failure) if failure.status().is_some_and(is_refusal) => {
+                tracing::warn!(name: "user-plane-not-released", "an SMF does not take that a UE is idle: {failure}");
+                if let Some(entry) = ue.sessions.get_mut(&session) {
+                    entry.take_down = false;
+                }
+            }
+            Err(failure) => {
+                tracing::debug!(name: "user-plane-release-failed", "an SMF is told again that a UE is idle: {failure}");
+                is_done = false;
             }
         }
     }
@@ -89,4 +122,11 @@ async fn idle(ue: &mut Ue) {
         // Its counts have moved on since it was stored.
         ue.save().await;
     }
+    is_done
+}
+
+/// Whether an answer says that the request itself is wrong. Overload and a missing or expired token
+/// are other matters.
+fn is_refusal(status: u16) -> bool {
+    (400..500).contains(&status) && !matches!(status, 401 | 408 | 425 | 429)
 }

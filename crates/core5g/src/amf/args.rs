@@ -3,6 +3,7 @@
 use super::gnb::{self, Gnbs};
 use super::gutis::Gutis;
 use super::network::Network;
+use super::releases::{self, Releases};
 use super::silence::{self, Patience, Silence};
 use super::ues::Ues;
 use super::{Amf, Numbers, namf};
@@ -27,9 +28,14 @@ pub struct AmfArgs {
     /// Where gNBs connect to
     #[arg(long, default_value = "127.0.0.1:38412", value_name = "HOST:PORT")]
     n2_listen: String,
-    /// Associations with gNBs at a time; one more is ended at once, and one that is not set up within 10 s
+    /// Associations with gNBs at a time. One more takes the place of one that waits for NG Setup, of
+    /// the host with most of these, or is ended at once; one that is not set up within 10 s is ended
     #[arg(long, default_value_t = 1024, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     gnbs: u32,
+    /// Associations of one host that may wait for NG Setup at a time (an IPv6 host: of one /64); one
+    /// more of it is ended at once
+    #[arg(long, default_value_t = 128, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    gnbs_waiting: u32,
     /// The network, MCC-MNC
     #[arg(long, default_value = "001-01", value_name = "PLMN", value_parser = plmn)]
     plmn: Plmn,
@@ -100,7 +106,8 @@ impl AmfArgs {
                     t3512: Duration::from_secs(self.t3512),
                     grace: Duration::from_secs(self.grace),
                 }),
-                gnbs: Gnbs::new(usize::try_from(self.gnbs).unwrap_or(usize::MAX)),
+                releases: Releases::new(),
+                gnbs: Gnbs::new(self.gnbs as usize, self.gnbs_waiting as usize),
                 numbers: Numbers {
                     registered: runtime.gauge("registered"),
                     connected: runtime.gauge("connected"),
@@ -108,6 +115,7 @@ impl AmfArgs {
                 },
             });
             silence::watch(&amf);
+            releases::work(&amf);
             gnb::listen(&amf, &self.n2, &self.n2_listen)?;
             Ok(namf::router(amf))
         })

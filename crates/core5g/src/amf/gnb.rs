@@ -1,5 +1,6 @@
 //! The gNBs of an AMF: one association each, its reader, and what is sent to it.
 
+use super::admission::{Admission, Verdict};
 use super::ue::{self, Event};
 use super::ues::{Delivery, Slot};
 use super::{Amf, ng_reset, ng_setup};
@@ -17,6 +18,7 @@ use corewire_guti::Guami;
 use corewire_transport::sctp::{Association, AssociationSender, Carrier, Driver, SendError};
 use std::collections::{HashMap, HashSet};
 use std::future::{Future, poll_fn};
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,9 +36,8 @@ const SETUP_PATIENCE: Duration = Duration::from_secs(10);
 /// The gNBs that are connected.
 pub(super) struct Gnbs {
     connected: Mutex<HashMap<u64, Arc<Gnb>>>,
+    admission: Mutex<Admission>,
     next: AtomicU64,
-    /// As many at most, set up or not.
-    limit: usize,
 }
 
 /// One connection of one UE: no other has it, whatever numbers a gNB says again.
@@ -47,12 +48,24 @@ pub(super) struct ConnectionId {
 }
 
 impl Gnbs {
-    pub(super) fn new(limit: usize) -> Self {
+    /// Of `limit` associations at a time, set up or not, and `waiting` of one host that are not set up.
+    pub(super) fn new(limit: usize, waiting: usize) -> Self {
         Self {
             connected: Mutex::default(),
+            admission: Mutex::new(Admission::new(limit, waiting)),
             next: AtomicU64::new(0),
-            limit,
         }
+    }
+
+    /// NG Setup is done: the gNB serves these areas.
+    pub(super) fn set_up(&self, gnb: &Gnb, tais: Vec<Tai>) {
+        self.admission().set_up(gnb.number);
+        gnb.serve(tais);
+    }
+
+    fn admission(&self) -> MutexGuard<'_, Admission> {
+        let admission = self.admission.lock();
+        admission.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls a UE by every gNB that serves one of these areas.
@@ -118,8 +131,7 @@ impl Gnb {
         stream_of(self.association.streams(), theirs, ran)
     }
 
-    /// NG Setup is done: it serves these areas.
-    pub(super) fn serve(&self, tais: Vec<Tai>) {
+    fn serve(&self, tais: Vec<Tai>) {
         *self.tais.lock().unwrap_or_else(PoisonError::into_inner) = tais;
         self.is_set_up.store(true, Ordering::Release);
     }
@@ -403,18 +415,37 @@ pub(super) fn listen(amf: &Arc<Amf>, carrier: &str, address: &str) -> anyhow::Re
 }
 
 fn accept(amf: &Arc<Amf>, association: Association) {
-    let mut connected = amf.gnbs.lock();
-    if connected.len() >= amf.gnbs.limit {
-        drop(connected);
-        // Nobody waits for what it may still say.
-        association.sender().abort();
-        return tracing::warn!(
-            name: "n2-refused",
-            "an association beyond --gnbs {}",
-            amf.gnbs.limit
-        );
-    }
     let number = amf.gnbs.next.fetch_add(1, Ordering::Relaxed);
+    // A carrier knows the peer of an association that it accepts.
+    let peer = association.sender().peer();
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
+    let verdict = amf.gnbs.admission().admit(number, peer);
+    match verdict {
+        Verdict::Taken => {}
+        Verdict::TakenFor(other) => {
+            let other = amf.gnbs.lock().get(&other).cloned();
+            if let Some(other) = other {
+                other.association.abort();
+            }
+            tracing::warn!(
+                name: "n2-association-replaced",
+                "an association that waits for NG Setup is ended: there are as many as may be (--gnbs)"
+            );
+        }
+        Verdict::Full | Verdict::HostWaits => {
+            // Nothing that it may still say is waited for.
+            association.sender().abort();
+            let limit = match verdict {
+                Verdict::Full => "--gnbs",
+                _ => "--gnbs-waiting",
+            };
+            tracing::warn!(
+                name: "n2-association-refused",
+                "an association of {peer} is refused: there are as many as may be ({limit})"
+            );
+            return;
+        }
+    }
     let gnb = Arc::new(Gnb {
         number,
         association: association.sender(),
@@ -424,8 +455,7 @@ fn accept(amf: &Arc<Amf>, association: Association) {
         ues: Mutex::default(),
         next: AtomicU64::new(0),
     });
-    connected.insert(number, Arc::clone(&gnb));
-    drop(connected);
+    amf.gnbs.lock().insert(number, Arc::clone(&gnb));
     amf.numbers.gnbs.up();
     let task = Arc::clone(amf);
     let loops = amf.runtime.loops().len() as u64;
@@ -480,6 +510,7 @@ async fn serve(amf: &Arc<Amf>, gnb: &Arc<Gnb>, mut association: Association) {
         gnb.association.abort();
     }
     amf.gnbs.lock().remove(&gnb.number);
+    amf.gnbs.admission().remove(gnb.number);
     amf.numbers.gnbs.down();
     gnb.lose_all();
 }

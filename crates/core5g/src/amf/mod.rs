@@ -10,6 +10,7 @@
 //! a task when a message comes; the task runs procedures one after the other, in the order in which
 //! messages came. What must outlive this process is in the UDSF ([`store`]).
 
+mod admission;
 mod an_release;
 mod args;
 mod authentication;
@@ -25,6 +26,7 @@ mod ng_setup;
 mod paging;
 mod peers;
 mod registration;
+mod releases;
 mod security_mode;
 mod service_request;
 mod session_transport;
@@ -32,6 +34,7 @@ mod silence;
 mod store;
 mod ue;
 mod ues;
+mod work_list;
 
 pub use args::AmfArgs;
 
@@ -39,6 +42,7 @@ use crate::runtime::{Gauge, Runtime};
 use gnb::Gnbs;
 use gutis::Gutis;
 use network::Network;
+use releases::Releases;
 use silence::Silence;
 use ues::Ues;
 
@@ -49,6 +53,7 @@ struct Amf {
     gutis: Gutis,
     ues: Ues,
     silence: Silence,
+    releases: Releases,
     gnbs: Gnbs,
     numbers: Numbers,
 }

@@ -31,7 +31,7 @@ pub(super) fn run(amf: &Amf, gnb: &Gnb, request: &NgSetupRequest) {
         );
         return;
     }
-    gnb.serve(tais);
+    amf.gnbs.set_up(gnb, tais);
     gnb.send(
         0,
         &NgapMessage::from(NgSetupResponse {

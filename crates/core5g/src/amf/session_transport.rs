@@ -33,6 +33,9 @@ pub(super) struct Session {
     pub(super) slice: Slice,
     /// The gNB has resources for it.
     pub(super) active: bool,
+    /// The gNB has none any more, and the SMF does not know it yet.
+    #[serde(default)]
+    pub(super) take_down: bool,
 }
 
 impl Session {
@@ -105,6 +108,7 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
                 handle,
                 slice: slice.into(),
                 active: false,
+                take_down: false,
             };
             ue.sessions.insert(session, Box::new(entry));
         }
@@ -305,12 +309,18 @@ async fn plane(ue: &mut Ue, id: PduSessionId) -> Option<SessionSetup> {
     let (context, snssai) = (entry.context.clone(), entry.snssai());
     let named = (session, entry.handle);
     match nsmf::user_plane(ue, &context, named, true).await {
-        Ok(updated) => updated.n2_info.map(|(_, octets)| SessionSetup {
-            session: id,
-            nas: None,
-            snssai,
-            transfer: octets.to_vec(),
-        }),
+        Ok(updated) => {
+            // The SMF has a new user plane in place of the one that was to be taken down.
+            if let Some(entry) = ue.sessions.get_mut(&session) {
+                entry.take_down = false;
+            }
+            updated.n2_info.map(|(_, octets)| SessionSetup {
+                session: id,
+                nas: None,
+                snssai,
+                transfer: octets.to_vec(),
+            })
+        }
         Err(failure) => {
             tracing::warn!(name: "smf-update-failed", "an SMF gives no user plane: {failure}");
             if failure.status() == Some(404) {

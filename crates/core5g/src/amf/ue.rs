@@ -2,6 +2,7 @@
 
 use super::gnb::{self, Asked, ConnectionId, Link};
 use super::network::{NAS_ATTEMPTS, NAS_TIMER};
+use super::releases::Turn;
 use super::session_transport::{Session, Transfer};
 use super::silence::Silence;
 use super::ues::Slot;
@@ -40,6 +41,8 @@ pub(super) enum Event {
     Ngap(ConnectionId, Box<NgapMessage>),
     /// This connection is lost.
     Lost(ConnectionId),
+    /// It is its turn to tell its SMFs that it has lost a connection.
+    TakeDown(Turn),
     /// A gNB and this AMF do not agree about its connection there.
     LostAt(u64),
     /// An SMF has something for it or for its gNB.
@@ -211,7 +214,11 @@ async fn handle(ue: &mut Ue, event: Event) {
         },
         Event::Read(uplink) => initial::dispatch(ue, *uplink).await,
         Event::Ngap(_, message) => session_transport::from_gnb(ue, *message).await,
-        Event::Lost(connection) => an_release::lost(ue, connection).await,
+        Event::Lost(connection) => an_release::lost(ue, connection),
+        Event::TakeDown(turn) => {
+            let is_done = an_release::take_down(ue).await;
+            turn.end(is_done);
+        }
         Event::LostAt(gnb) => an_release::lost_at(ue, gnb).await,
         Event::Transfer(transfer) => session_transport::downlink(ue, *transfer).await,
         Event::SessionReleased { session, handle } => {

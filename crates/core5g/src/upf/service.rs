@@ -33,6 +33,7 @@ impl UpfArgs {
             let upf = Arc::new(Upf {
                 tunnels: Mutex::new(Tunnels::new(self.n3, u32::from_le_bytes(before))),
                 sessions: runtime.gauge("sessions"),
+                connected: runtime.gauge("connected"),
             });
             Ok(Router::new(upf)
                 .get("/corewire-upf/v1/sessions", Upf::list)
@@ -47,6 +48,8 @@ impl UpfArgs {
 struct Upf {
     tunnels: Mutex<Tunnels>,
     sessions: Gauge,
+    /// Sessions with a downlink tunnel.
+    connected: Gauge,
 }
 
 impl Upf {
@@ -76,7 +79,10 @@ impl Upf {
     async fn modify(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let modification: Modification = exchange.json()?;
         let downlink = modification.downlink.map(Into::into);
-        match self.tunnels().redirect(exchange.param("session"), downlink) {
+        let mut tunnels = self.tunnels();
+        let was_there = tunnels.redirect(exchange.param("session"), downlink);
+        self.connected.set(tunnels.connected() as u64);
+        match was_there {
             true => Ok(Reply::no_content()),
             false => Err(Problem::new(404, "CONTEXT_NOT_FOUND")),
         }
@@ -86,6 +92,7 @@ impl Upf {
         let mut tunnels = self.tunnels();
         let was_there = tunnels.release(exchange.param("session"));
         self.sessions.set(tunnels.len() as u64);
+        self.connected.set(tunnels.connected() as u64);
         match was_there {
             true => Ok(Reply::no_content()),
             false => Err(Problem::new(404, "CONTEXT_NOT_FOUND")),

@@ -27,6 +27,8 @@ pub(super) struct Tunnels {
     next: u32,
     sessions: BTreeMap<String, Session>,
     used: HashSet<u32>,
+    /// Sessions with a downlink tunnel.
+    connected: usize,
 }
 
 impl Tunnels {
@@ -38,6 +40,7 @@ impl Tunnels {
             next: before,
             sessions: BTreeMap::new(),
             used: HashSet::new(),
+            connected: 0,
         }
     }
 
@@ -96,6 +99,8 @@ impl Tunnels {
         let Some(session) = self.sessions.get_mut(name) else {
             return false;
         };
+        self.connected -= usize::from(session.downlink.is_some());
+        self.connected += usize::from(downlink.is_some());
         session.downlink = downlink;
         true
     }
@@ -106,7 +111,13 @@ impl Tunnels {
             return false;
         };
         self.used.remove(&session.uplink.teid);
+        self.connected -= usize::from(session.downlink.is_some());
         true
+    }
+
+    /// Sessions whose UEs have a user plane at a gNB.
+    pub(super) const fn connected(&self) -> usize {
+        self.connected
     }
 
     pub(super) fn len(&self) -> usize {
@@ -130,10 +141,13 @@ mod tests {
             teid: 7,
         };
         assert!(tunnels.redirect("a/1", Some(downlink)));
+        assert!(tunnels.redirect("a/1", Some(downlink)));
+        assert!(tunnels.redirect("b/1", None));
         assert!(!tunnels.redirect("c/1", None));
+        assert_eq!(tunnels.connected(), 1);
         assert!(tunnels.release("a/1"));
         assert!(!tunnels.release("a/1"));
-        assert_eq!(tunnels.len(), 1);
+        assert_eq!((tunnels.len(), tunnels.connected()), (1, 0));
     }
 
     #[test]
