@@ -2,6 +2,7 @@
 //! `ServiceDiscover`, with Consul's JSON.
 
 use super::Nrf;
+use super::clients::Rights;
 use super::instances::not_the_holders;
 use crate::sbi::{Exchange, Problem, Reply, Router};
 use serde::Deserialize;
@@ -44,8 +45,17 @@ impl Nrf {
             .get("/v1/agent/services", Self::agent_services)
     }
 
+    /// A service has no type here: a peer must be allowed to register as any.
+    fn may_register_any(&self, exchange: &Exchange) -> Result<(), Problem> {
+        match self.clients.rights_of(exchange) {
+            Rights::Any => Ok(()),
+            Rights::Types(_) => Err(Problem::new(403, "MODIFICATION_NOT_ALLOWED")),
+        }
+    }
+
     async fn agent_register(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         is_anybody(&exchange)?;
+        self.may_register_any(&exchange)?;
         let service: Service = exchange.json()?;
         let id = service.id.unwrap_or_else(|| service.name.clone());
         let address = match service.address.as_str() {
@@ -70,6 +80,7 @@ impl Nrf {
 
     async fn agent_deregister(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         is_anybody(&exchange)?;
+        self.may_register_any(&exchange)?;
         self.book().remove(exchange.param("id"))?;
         self.tell();
         Ok(Reply::status(200))

@@ -2,6 +2,7 @@
 
 use super::Nrf;
 use super::book::Profile;
+use super::clients::Rights;
 use crate::holder::Holder;
 use crate::sbi::patch::PatchItem;
 use crate::sbi::{Exchange, Problem, Reply, Router, media};
@@ -31,6 +32,11 @@ impl Nrf {
         if !is_about_holder(&exchange)?.may_be_of(nf_type.unwrap_or_default()) {
             return Err(not_the_holders("nfType"));
         }
+        let rights = self.clients.rights_of(&exchange);
+        if !rights.may_be_of(nf_type.unwrap_or_default()) {
+            return Err(not_allowed());
+        }
+        self.may_change(&rights, id)?;
         let (profile, is_new) = self.book().register(Instant::now(), id, document)?;
         self.tell();
         let body = answer_of(&profile);
@@ -51,6 +57,11 @@ impl Nrf {
         }
         let expected = exchange.headers().get_str("if-match");
         let id = exchange.param("nfInstanceID");
+        let rights = self.clients.rights_of(&exchange);
+        if rights != Rights::Any && items.iter().any(is_type) {
+            return Err(not_allowed());
+        }
+        self.may_change(&rights, id)?;
         let profile = self.book().patch(Instant::now(), id, &items, expected)?;
         self.tell();
         Ok(tagged(Reply::no_content(), &profile))
@@ -58,9 +69,22 @@ impl Nrf {
 
     async fn deregister(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         is_about_holder(&exchange)?;
-        self.book().remove(exchange.param("nfInstanceID"))?;
+        let id = exchange.param("nfInstanceID");
+        self.may_change(&self.clients.rights_of(&exchange), id)?;
+        self.book().remove(id)?;
         self.tell();
         Ok(Reply::no_content())
+    }
+
+    /// Whether a peer with these rights may change this instance: one that is registered has a type.
+    ///
+    /// # Errors
+    /// 403, when the peer may not be of that type.
+    fn may_change(&self, rights: &Rights, id: &str) -> Result<(), Problem> {
+        match self.book().find(id) {
+            Ok(profile) if !rights.may_be_of(&profile.view.nf_type) => Err(not_allowed()),
+            _ => Ok(()),
+        }
     }
 
     async fn instance(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
@@ -102,6 +126,13 @@ fn is_about_holder(exchange: &Exchange) -> Result<Holder, Problem> {
         true => Ok(holder),
         false => Err(not_the_holders("nfInstanceId")),
     }
+}
+
+fn not_allowed() -> Problem {
+    Problem::new(403, "MODIFICATION_NOT_ALLOWED").invalid(
+        "nfType",
+        "not what the secret that is shown is for (--allow-nf)",
+    )
 }
 
 pub(super) fn not_the_holders(what: &'static str) -> Problem {

@@ -5,6 +5,7 @@
 
 use super::book::{Profile, key};
 use crate::sbi::model::nrf::NfService;
+use crate::selection::weight;
 use corewire_control::RegistryHandle;
 use corewire_control::registry::Instance;
 use std::collections::HashMap;
@@ -97,8 +98,10 @@ fn instance(profile: &Profile, service: &NfService) -> Option<Instance> {
     let port = end_point.and_then(|one| one.port).unwrap_or(default);
     let id = format!("{}.{}", view.nf_instance_id, service.service_instance_id);
     let mut instance = Instance::new(&service.service_name, &id, SocketAddr::new(ip, port));
-    let capacity = service.capacity.or(view.capacity).unwrap_or(1);
-    instance.weight = u32::from(capacity.max(1));
+    instance.weight = weight(
+        service.capacity.or(view.capacity),
+        service.load.or(view.load),
+    );
     let priority = service.priority.or(view.priority).unwrap_or_default();
     instance.priority = u32::from(priority.min(127));
     instance.zone = view.locality.clone().unwrap_or_default();

@@ -23,6 +23,7 @@ mod subscriptions;
 mod tests;
 mod tokens;
 
+pub(crate) use clients::is_loopback;
 pub use program::NrfArgs;
 
 use book::{Book, Event};

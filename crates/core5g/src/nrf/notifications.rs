@@ -57,11 +57,11 @@ impl Notifier {
                 uri: data.nf_status_notification_uri.clone(),
                 body: body.clone(),
             };
-            self.send(id, notification);
+            self.send(id, notification, subscriptions);
         }
     }
 
-    fn send(&self, id: String, notification: Notification) {
+    fn send(&self, id: String, notification: Notification, subscriptions: &Subscriptions) {
         let Some(runtime) = &self.runtime else {
             return;
         };
@@ -76,6 +76,7 @@ impl Notifier {
         waiting.insert(id.clone(), VecDeque::from([notification]));
         drop(waiting);
         let (task, waiting) = (runtime.clone(), Arc::clone(&self.waiting));
+        let subscriptions = subscriptions.clone();
         runtime.spawn(0, async move {
             loop {
                 let next = {
@@ -89,21 +90,35 @@ impl Notifier {
                 let Some(notification) = next else {
                     return;
                 };
-                deliver(&task, &notification).await;
+                if deliver(&task, &notification).await == Delivered::NoCallback {
+                    subscriptions.end(&id);
+                }
             }
         });
     }
 }
 
-async fn deliver(runtime: &Runtime, notification: &Notification) {
+/// What has become of a notification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Delivered {
+    /// It was taken, or given up.
+    Done,
+    /// The callback is not there: that of a process that has ended, for example.
+    NoCallback,
+}
+
+async fn deliver(runtime: &Runtime, notification: &Notification) -> Delivered {
     for wait in RETRIES.iter().map(Some).chain([None]) {
         let request = SbiRequest::post(path_of(&notification.uri))
             .octets("application/json", notification.body.clone())
             .header(header::CALLBACK, "Nnrf_NFManagement_NFStatusNotify")
             .within(PATIENCE);
         let Err(failure) = runtime.sbi(0).at(&notification.uri, request).await else {
-            return;
+            return Delivered::Done;
         };
+        if matches!(failure.status(), Some(404 | 410)) {
+            return Delivered::NoCallback;
+        }
         // Who answers that it does not want it is not asked again.
         let refused = failure
             .status()
@@ -112,10 +127,11 @@ async fn deliver(runtime: &Runtime, notification: &Notification) {
             Some(wait) if !refused => runtime.sleep(*wait).await,
             _ => {
                 tracing::warn!(name: "notification-failed", "{} was not notified: {failure}", notification.uri);
-                return;
+                return Delivered::Done;
             }
         }
     }
+    Delivered::Done
 }
 
 fn body(api_root: &str, event: &Event) -> Bytes {

@@ -2,19 +2,21 @@
 
 use super::Nrf;
 use super::book::Book;
-use super::clients::Clients;
+use super::clients::{Allowed, Clients};
 use super::discovery::Cache;
 use super::mirror::Mirror;
 use super::notifications::Notifier;
 use super::subscriptions::Subscriptions;
 use super::tokens::Tokens;
-use crate::runtime::{self, NfOptions, Profile, Runtime};
+use crate::runtime::{self, Gauge, NfOptions, Profile, Runtime};
 use crate::sbi::Router;
 use anyhow::Context;
 use clap::Args;
 use corewire::{
-    CallContext, CallKind, Event, Inbound, Operation, Outbound, Request, Response, Service,
+    CallContext, CallKind, Code, Event, Inbound, Operation, Outbound, Request, Response, Service,
+    Status,
 };
+use corewire_control::registry::{HEARTBEAT, LEAVE, REGISTER};
 use corewire_control::{ControlService, Plane, PlaneOptions};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,6 +40,11 @@ pub struct NrfArgs {
     /// A configuration of the mesh (docs/control-plane.md): balancing, routes, retries of services
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Network functions that may register and have access tokens as this type (or ANY) although they do
+    /// not have --client-secret: those that show the secret of FILE, or all at a loopback address.
+    /// Repeat for more
+    #[arg(long, value_name = "TYPE:FILE|TYPE:loopback")]
+    allow_nf: Vec<Allowed>,
     /// The key of access tokens, P-256 in PKCS #8 (DER) [default: drawn at the start]
     #[arg(long, value_name = "FILE")]
     token_key: Option<PathBuf>,
@@ -74,12 +81,13 @@ impl NrfArgs {
                 notifier: Notifier::through(Some(runtime.clone())),
                 mirror: Mirror::into(Some(plane.registry())),
                 tokens,
-                clients: Clients::with_secret(self.nf.secret()?.as_deref()),
+                clients: Clients::with_secret(self.nf.secret()?.as_deref()).and(&self.allow_nf)?,
                 api_root: runtime.api_root().to_owned(),
             };
             let router = nrf.router();
             keep_time(runtime, Arc::clone(router.state()));
             Ok(NrfService {
+                requests: runtime.gauge("requests"),
                 router,
                 control: plane.service(),
             })
@@ -113,6 +121,8 @@ fn keep_time(runtime: &Runtime, nrf: Arc<Nrf>) {
 
 /// 3GPP's interface and the control plane's, on one port.
 struct NrfService {
+    /// Requests that came, for `core status`.
+    requests: Gauge,
     router: Router<Nrf>,
     control: ControlService,
 }
@@ -125,11 +135,22 @@ impl Service for NrfService {
     }
 
     async fn call(&self, context: &CallContext, request: Request) -> Response {
+        self.requests.up();
+        let clients = &self.router.state().clients;
         if self.control.kind(&request.operation).is_some() {
+            // What leads calls to another instance is for identified peers only, whichever
+            // interface it comes by.
+            let changes = [REGISTER, HEARTBEAT, LEAVE].contains(&request.operation);
+            if changes && !clients.may_change_registry(&request.headers, context.peer()) {
+                return Response::failed(Status::new(
+                    Code::Unauthenticated,
+                    "this NRF changes its registry for peers that show its secret (authorization: Bearer, --client-secret)",
+                ));
+            }
             return self.control.call(context, request).await;
         }
-        let clients = &self.router.state().clients;
-        if let Err(problem) = clients.admit(request.operation.as_str(), &request.headers) {
+        let path = request.operation.as_str();
+        if let Err(problem) = clients.admit(path, &request.headers, context.peer()) {
             return problem.into_response();
         }
         self.router.call(context, request).await

@@ -19,11 +19,14 @@ const MAX_URI: usize = 512;
 const SUBSCRIPTIONS: &str = "/nnrf-nfm/v1/subscriptions";
 const SUBSCRIPTION: &str = "/nnrf-nfm/v1/subscriptions/{subscriptionID}";
 
+/// By id: until when, and what.
+type ById = BTreeMap<String, (Instant, Arc<SubscriptionData>)>;
+
 /// Who wants to be told of what.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Subscriptions {
-    by_id: Mutex<BTreeMap<String, (Instant, Arc<SubscriptionData>)>>,
-    last: AtomicU64,
+    by_id: Arc<Mutex<ById>>,
+    last: Arc<AtomicU64>,
 }
 
 impl Subscriptions {
@@ -52,12 +55,17 @@ impl Subscriptions {
             .collect()
     }
 
+    /// Ends one: its callback is not there any more.
+    pub(super) fn end(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
     /// Ends those whose time is over.
     pub(super) fn handle_timeout(&self, now: Instant) {
         self.lock().retain(|_, (until, _)| *until > now);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, Arc<SubscriptionData>)>> {
+    fn lock(&self) -> MutexGuard<'_, ById> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -61,12 +61,15 @@ impl Nrf {
                 "client_credentials is taken here",
             ));
         }
-        if !self.clients.know(asked("client_secret")) {
+        let rights = self
+            .clients
+            .rights(asked("client_secret"), exchange.is_from_loopback());
+        let Some(rights) = rights else {
             return Ok(refused(
                 "invalid_client",
-                "client_secret is not what this NRF was started with (--client-secret)",
+                "client_secret is not what this NRF was started with (--client-secret, --allow-nf)",
             ));
-        }
+        };
         let (Some(instance), Some(scope)) = (asked("nfInstanceId"), asked("scope")) else {
             return Ok(refused(
                 "invalid_request",
@@ -88,6 +91,12 @@ impl Nrf {
             return Ok(refused(
                 "invalid_client",
                 "the instance is registered as another type",
+            ));
+        }
+        if !rights.may_be_of(&requester) {
+            return Ok(refused(
+                "invalid_client",
+                "client_secret is not for this type (--allow-nf)",
             ));
         }
         if !holder.may_be_of(&requester) {

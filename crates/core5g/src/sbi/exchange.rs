@@ -7,6 +7,7 @@ use super::place::pointer_at;
 use super::problem::Problem;
 use super::query::Query;
 use crate::holder::Holder;
+use crate::nrf::is_loopback;
 use bytes::Bytes;
 use corewire::{Headers, Peer, Request};
 use serde::de::DeserializeOwned;
@@ -25,6 +26,7 @@ pub(crate) struct Exchange {
     body: Bytes,
     /// Of who asks, where he has shown one.
     certificate: Option<Bytes>,
+    is_from_loopback: bool,
 }
 
 impl Exchange {
@@ -35,11 +37,13 @@ impl Exchange {
             headers: request.headers,
             body: request.body.into_bytes(),
             certificate: None,
+            is_from_loopback: false,
         }
     }
 
     pub(super) fn of(mut self, peer: Option<&Peer>) -> Self {
         self.certificate = peer.and_then(|peer| peer.certificate.clone());
+        self.is_from_loopback = peer.is_some_and(is_loopback);
         self
     }
 
@@ -47,6 +51,11 @@ impl Exchange {
     pub(crate) fn holder(&self) -> Holder {
         let certificate = self.certificate.as_deref();
         certificate.map(Holder::of).unwrap_or_default()
+    }
+
+    /// Whether the caller is on this host.
+    pub(crate) const fn is_from_loopback(&self) -> bool {
+        self.is_from_loopback
     }
 
     /// The path, with a slash in front.
