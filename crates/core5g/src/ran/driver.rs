@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use corewire_observe::errln;
 use corewire_transport::sctp::{Association, Driver, Ended, Message, SendError};
 
 use super::gnb::{Event, Gnb};
@@ -63,6 +64,21 @@ impl Pause {
     }
 }
 
+/// The run is to end before its scripts do.
+#[derive(Debug, Default)]
+pub(crate) struct Stop(AtomicBool);
+
+impl Stop {
+    /// UEs detach, and the run ends.
+    pub(crate) fn ask(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
 /// What a run tells, and to whom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'a> {
@@ -71,6 +87,8 @@ pub(crate) struct Told<'a> {
     pub(crate) trace: Option<&'a Trace>,
     /// Where its UEs wait, when they do.
     pub(crate) pause: Option<&'a Pause>,
+    /// Says when to end before the scripts do.
+    pub(crate) stop: &'a Stop,
 }
 
 /// Runs a gNB to the end of its UEs' scripts.
@@ -89,10 +107,11 @@ pub(crate) fn run(
         started: 0,
         over: 0,
         waiting: 0,
+        stopping: false,
         began,
         finished: None,
     };
-    while let Some(mut association) = connect(driver, amf, pace.patience, &mut report) {
+    while let Some(mut association) = connect(driver, amf, pace.patience, told.stop, &mut report) {
         if let Err(fault) = gnb.set_up(association.sender().streams()) {
             report.faults.push(fault);
             break;
@@ -101,6 +120,8 @@ pub(crate) fn run(
         match ended {
             End::Done => {
                 report.lasted = run.finished.unwrap_or_else(Instant::now) - began;
+                report.attached = gnb.attached().count();
+                report.stopped = run.stopping;
                 return report;
             }
             End::Fault(fault) => {
@@ -115,8 +136,10 @@ pub(crate) fn run(
         }
     }
     report.lasted = began.elapsed();
-    let left = gnb.ues() - run.over;
-    if left > 0 {
+    report.attached = gnb.attached().count();
+    report.stopped = told.stop.is_asked();
+    let left = gnb.ues().saturating_sub(run.over);
+    if left > 0 && !report.stopped {
         report
             .faults
             .push(format!("{left} UEs did not get their turn"));
@@ -128,13 +151,14 @@ fn connect(
     driver: &Driver,
     amf: SocketAddr,
     patience: Duration,
+    stop: &Stop,
     report: &mut Report,
 ) -> Option<Association> {
     let deadline = Instant::now() + patience;
     loop {
         match driver.connect(amf, patience) {
             Ok(association) => return Some(association),
-            Err(error) if Instant::now() >= deadline => {
+            Err(error) if Instant::now() >= deadline || stop.is_asked() => {
                 report.faults.push(format!("no AMF at {amf}: {error}"));
                 return None;
             }
@@ -152,6 +176,8 @@ struct Run<'a> {
     over: usize,
     /// UEs that have come to the pause or failed before, as far as it was told.
     waiting: usize,
+    /// UEs detach and the run ends.
+    stopping: bool,
     began: Instant,
     finished: Option<Instant>,
 }
@@ -172,6 +198,11 @@ impl Run<'_> {
         let answer_by = Instant::now() + self.pace.patience;
         loop {
             let now = Instant::now();
+            if self.told.stop.is_asked() && !self.stopping {
+                self.stopping = true;
+                gnb.stop();
+                tell_attached(gnb);
+            }
             if gnb.is_up() {
                 self.start_due(gnb, now);
             } else if now >= answer_by {
@@ -183,33 +214,42 @@ impl Run<'_> {
                 Ok(all_sent) => all_sent,
                 Err(ended) => return End::Lost(ended),
             };
-            if self.over == gnb.ues() && all_sent {
+            if self.is_over(gnb) && all_sent {
                 let finished = *self.finished.get_or_insert(now);
-                if now >= finished + self.pace.hold {
+                if self.stopping || now >= finished + self.pace.hold {
                     return End::Done;
                 }
             }
             let wake = self.wake(gnb, now, all_sent);
-            let mut next = association.receive_until(wake);
-            for _ in 0..TURN {
-                match next {
-                    None => break,
-                    Some(Err(ended)) => return End::Lost(ended),
-                    Some(Ok(message)) => {
-                        if let Some(trace) = self.told.trace {
-                            trace.n2(Kind::N2In, name_of(&message.bytes));
-                        }
-                        if let Err(fault) = receive(gnb, &message) {
-                            return End::Fault(fault);
-                        }
+            let first = association.receive_until(wake);
+            let taken = take(
+                first,
+                || association.try_receive(),
+                |message| {
+                    if let Some(trace) = self.told.trace {
+                        trace.n2(Kind::N2In, name_of(&message.bytes));
                     }
-                }
-                next = association.try_receive();
+                    receive(gnb, &message)
+                },
+            );
+            if let Err(end) = taken {
+                return end;
             }
         }
     }
 
+    fn is_over(&self, gnb: &Gnb) -> bool {
+        match self.stopping {
+            true => self.over >= self.started && gnb.has_left(),
+            false => self.over == gnb.ues(),
+        }
+    }
+
     fn start_due(&mut self, gnb: &mut Gnb, now: Instant) {
+        if self.stopping {
+            while self.has_room(gnb) && (gnb.resume_one(now) || gnb.leave_one(now)) {}
+            return;
+        }
         while self.started < gnb.ues() && self.has_room(gnb) && self.due(self.started) <= now {
             gnb.start(self.started, now);
             self.started += 1;
@@ -221,7 +261,7 @@ impl Run<'_> {
 
     /// Whether one more UE may be in the middle of its script.
     fn has_room(&self, gnb: &Gnb) -> bool {
-        self.started - self.over - gnb.paused() < self.pace.at_once
+        self.started - self.over - gnb.paused() + gnb.leaving() < self.pace.at_once
     }
 
     /// When a UE comes.
@@ -241,7 +281,7 @@ impl Run<'_> {
         if let Some(timeout) = gnb.timeout() {
             wake = wake.min(timeout);
         }
-        if self.started < gnb.ues() && self.has_room(gnb) && gnb.is_up() {
+        if !self.stopping && self.started < gnb.ues() && self.has_room(gnb) && gnb.is_up() {
             wake = wake.min(self.due(self.started));
         }
         if gnb.paused() > 0 {
@@ -255,6 +295,7 @@ impl Run<'_> {
             progress,
             trace,
             pause,
+            stop: _,
         } = self.told;
         for event in gnb.events.drain(..) {
             match &event {
@@ -271,6 +312,12 @@ impl Run<'_> {
                     self.over += usize::from(*active);
                     progress.failed.fetch_add(1, Ordering::Relaxed);
                 }
+                Event::Left { active } => {
+                    self.over += usize::from(*active);
+                    progress
+                        .done
+                        .fetch_add(usize::from(*active), Ordering::Relaxed);
+                }
                 Event::Paused => report.came_so_far(self.began.elapsed()),
             }
             report.take(event);
@@ -285,11 +332,53 @@ impl Run<'_> {
     }
 }
 
+/// Takes `first` and what else is there, up to [`TURN`] messages. What is beyond stays where it is.
+///
+/// # Errors
+/// The association has ended, or a message cannot be taken.
+fn take(
+    first: Option<Result<Message, Ended>>,
+    mut more: impl FnMut() -> Option<Result<Message, Ended>>,
+    mut handle: impl FnMut(Message) -> Result<(), String>,
+) -> Result<(), End> {
+    let mut next = first;
+    for taken in 1..=TURN {
+        match next {
+            None => return Ok(()),
+            Some(Err(ended)) => return Err(End::Lost(ended)),
+            Some(Ok(message)) => handle(message).map_err(End::Fault)?,
+        }
+        next = if taken < TURN { more() } else { None };
+    }
+    Ok(())
+}
+
 fn receive(gnb: &mut Gnb, message: &Message) -> Result<(), String> {
     if message.ppid != ngap::PPID {
         return Err(format!("a message of kind {}, not NGAP", message.ppid));
     }
     gnb.handle(Instant::now(), &message.bytes)
+}
+
+/// Says which UEs are attached when a run is stopped.
+fn tell_attached(gnb: &Gnb) {
+    /// UEs that are named.
+    const NAMED: usize = 10;
+    let count = gnb.attached().count();
+    let named: Vec<String> = gnb
+        .attached()
+        .take(NAMED)
+        .map(ToString::to_string)
+        .collect();
+    let more = match count.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    errln!(
+        "gNB {}: {count} UEs are attached and detach now: {}{more}",
+        gnb.number(),
+        named.join(", ")
+    );
 }
 
 /// Sends what there is room for; whether that was all.
@@ -310,4 +399,34 @@ fn send(association: &Association, gnb: &mut Gnb, trace: Option<&Trace>) -> Resu
 /// What a message is called in the trace.
 fn name_of(octets: &[u8]) -> &'static str {
     NgapMessage::decode(octets).map_or("unreadable", |message| message.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn no_message_is_lost_when_more_wait_than_one_turn_takes() {
+        let count = 3 * TURN + 1;
+        let message = |number: usize| Message {
+            stream: 0,
+            ppid: ngap::PPID,
+            bytes: number.to_be_bytes().to_vec().into(),
+        };
+        let mut waiting: VecDeque<Message> = (0..count).map(message).collect();
+        let mut handled = Vec::new();
+        while let Some(first) = waiting.pop_front() {
+            let more = || waiting.pop_front().map(Ok);
+            let taken = take(Some(Ok(first)), more, |message| {
+                handled.push(message);
+                Ok(())
+            });
+            assert!(taken.is_ok());
+        }
+        let expected: Vec<Message> = (0..count).map(message).collect();
+        assert_eq!(handled.len(), expected.len());
+        let same = |(one, two): (&Message, &Message)| one.bytes == two.bytes;
+        assert!(handled.iter().zip(&expected).all(same));
+    }
 }

@@ -9,6 +9,7 @@ use corewire_guti::Guami;
 
 use super::step::Step;
 use super::ue::{Failure, StepEnd, Ue, Want};
+use crate::aka::Supi;
 use crate::nas::{PduSessionId, Snssai, Tac, Tai};
 use crate::ngap::transfer::{
     GtpTunnel, ModifyRequestTransfer, ModifyResponseTransfer, ReleaseCommandTransfer,
@@ -43,6 +44,12 @@ pub(crate) struct Gnb {
     pause: Option<Step>,
     /// Who waits before it.
     paused: VecDeque<usize>,
+    /// UEs are to leave: no script is continued.
+    is_stopping: bool,
+    /// UEs that have finished, are registered, and are to detach.
+    to_leave: VecDeque<usize>,
+    /// UEs that had finished and are detaching.
+    leaving: usize,
     /// What is to be sent: stream and octets.
     pub(crate) out: VecDeque<(u16, Vec<u8>)>,
     /// What happened, for the report.
@@ -60,6 +67,8 @@ pub(crate) enum Event {
     Finished,
     /// A UE waits before the step that it was told to wait before.
     Paused,
+    /// A UE has left before its script was done; `active`: in the middle of it.
+    Left { active: bool },
 }
 
 #[derive(Debug)]
@@ -77,6 +86,8 @@ enum State {
     Paused,
     /// All of its script is done; it still answers.
     Finished,
+    /// It had finished, and detaches because the run ends.
+    Leaving,
     Failed,
 }
 
@@ -96,6 +107,9 @@ impl Gnb {
             deadlines: BinaryHeap::new(),
             pause: None,
             paused: VecDeque::new(),
+            is_stopping: false,
+            to_leave: VecDeque::new(),
+            leaving: 0,
             out: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -123,9 +137,55 @@ impl Gnb {
         true
     }
 
+    /// Cuts all scripts short: UEs end the step that they are in, and detach. Those that wait or have
+    /// finished do so by [`resume_one`](Self::resume_one) and [`leave_one`](Self::leave_one).
+    pub(crate) fn stop(&mut self) {
+        self.is_stopping = true;
+        self.pause = None;
+        for (index, slot) in self.ues.iter_mut().enumerate() {
+            slot.ue.leave();
+            if slot.state == State::Finished && slot.ue.is_registered() {
+                self.to_leave.push_back(index);
+            }
+        }
+    }
+
+    /// Lets one of the UEs detach that have finished; false when none is left.
+    pub(crate) fn leave_one(&mut self, now: Instant) -> bool {
+        let Some(index) = self.to_leave.pop_front() else {
+            return false;
+        };
+        self.ues[index].state = State::Leaving;
+        self.leaving += 1;
+        let result = self.begin_next(index, now);
+        self.settle(index, now, result);
+        true
+    }
+
+    /// UEs that had finished and are detaching.
+    pub(crate) const fn leaving(&self) -> usize {
+        self.leaving
+    }
+
+    /// Whether none of the UEs that had finished is still to detach.
+    pub(crate) fn has_left(&self) -> bool {
+        self.leaving == 0 && self.to_leave.is_empty()
+    }
+
+    /// The UEs that are registered, as far as they know.
+    pub(crate) fn attached(&self) -> impl Iterator<Item = &Supi> {
+        let registered = self.ues.iter().filter(|slot| slot.ue.is_registered());
+        registered.map(|slot| slot.ue.supi())
+    }
+
     /// NG Setup was answered.
     pub(crate) const fn is_up(&self) -> bool {
         self.up
+    }
+
+    /// Its number in the network.
+    pub(crate) const fn number(&self) -> u32 {
+        self.config.id.value
     }
 
     pub(crate) const fn ues(&self) -> usize {
@@ -178,7 +238,8 @@ impl Gnb {
             self.deadlines.pop();
             let slot = &mut self.ues[index];
             // The deadline of a step that is done by now means nothing.
-            if slot.state == State::Active && slot.ue.deadline() == Some(at) {
+            let is_active = matches!(slot.state, State::Active | State::Leaving);
+            if is_active && slot.ue.deadline() == Some(at) {
                 let ended = slot.ue.time_is_up(now);
                 self.settle(index, now, ended);
             }
@@ -291,7 +352,7 @@ impl Gnb {
         let slot = &mut self.ues[index];
         slot.amf = None;
         let result = slot.ue.released(now);
-        if slot.state == State::Active {
+        if matches!(slot.state, State::Active | State::Leaving) {
             self.settle(index, now, result);
         }
     }
@@ -555,6 +616,7 @@ impl Gnb {
             return;
         }
         let active = matches!(self.ues[index].state, State::Active | State::Paused);
+        self.leaving -= usize::from(self.ues[index].state == State::Leaving);
         self.ues[index].state = State::Failed;
         self.paused.retain(|paused| *paused != index);
         // What it has to say about it goes first.
@@ -576,7 +638,8 @@ impl Gnb {
 
     fn advance(&mut self, index: usize, now: Instant) -> Result<(), Failure> {
         self.fulfil(index)?;
-        if self.ues[index].state != State::Active {
+        let is_active = |state| matches!(state, State::Active | State::Leaving);
+        if !is_active(self.ues[index].state) {
             return Ok(());
         }
         loop {
@@ -592,7 +655,7 @@ impl Gnb {
                 return Ok(());
             }
             self.begin_next(index, now)?;
-            if self.ues[index].state != State::Active {
+            if !is_active(self.ues[index].state) {
                 return Ok(());
             }
         }
@@ -601,8 +664,14 @@ impl Gnb {
     /// Begins a UE's next step, or finds that it has done all.
     fn begin_next(&mut self, index: usize, now: Instant) -> Result<(), Failure> {
         if !self.ues[index].ue.begin(now)? {
-            self.ues[index].state = State::Finished;
-            self.events.push_back(Event::Finished);
+            let before = std::mem::replace(&mut self.ues[index].state, State::Finished);
+            self.leaving -= usize::from(before == State::Leaving);
+            self.events.push_back(match self.is_stopping {
+                true => Event::Left {
+                    active: before != State::Leaving,
+                },
+                false => Event::Finished,
+            });
             return Ok(());
         }
         if let Some(deadline) = self.ues[index].ue.deadline() {

@@ -1,7 +1,5 @@
 //! `corewire ran`: gNBs and UEs as a program.
 
-use corewire_observe::terminal::write_err;
-use corewire_observe::{errln, outln};
 use std::io::IsTerminal as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -13,9 +11,13 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use corewire_guti::Plmn;
+use corewire_observe::terminal::write_err;
+use corewire_observe::{errln, outln};
 use corewire_transport::sctp::{Carrier, Driver};
 
-use super::driver::{Pace, Pause, Progress, Told, run};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::driver::{Pace, Pause, Progress, Stop, Told, run};
 use super::gnb::{Gnb, GnbConfig};
 use super::report::Report;
 use super::step::Step;
@@ -30,6 +32,9 @@ use crate::trace::Trace;
 const ENCAPSULATION: u16 = 9899;
 /// The UDP port of a simulated RAN, beside the AMF's on the same machine.
 const RAN_ENCAPSULATION: u16 = 9898;
+
+/// The exit code of a run that a signal has ended.
+const INTERRUPTED: u8 = 130;
 
 /// What simulated gNBs and UEs do.
 #[derive(Debug, Args)]
@@ -49,7 +54,8 @@ Examples:
 
 Steps: registration (by SUCI), reregistration (by GUTI), periodic, session, modification, release,
 idle (AN release), service (service request), wait (--wait), detach, switch-off.
-The exit code is 1 when any UE failed.")]
+The exit code is 1 when any UE failed. Ctrl-C (or SIGTERM) names the UEs that are attached and
+detaches them, exit code 130; a second one ends the program at once.")]
     Attach(AttachArgs),
 }
 
@@ -177,6 +183,9 @@ impl AttachArgs {
                 false => report.table(self.ues),
             }
         )?;
+        if report.stopped {
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
         let good = report.finished == self.ues && report.failed() == 0 && report.faults.is_empty();
         Ok(if good {
             ExitCode::SUCCESS
@@ -267,12 +276,21 @@ impl AttachArgs {
     ) -> Report {
         let (progress, over) = (Progress::default(), AtomicBool::new(false));
         let pause = Pause::default();
+        let stop = match stop_by_signal() {
+            Ok(stop) => stop,
+            Err(error) => {
+                // It can still be killed, which leaves its UEs attached.
+                errln!("corewire ran: signals cannot be taken: {error}");
+                Arc::default()
+            }
+        };
         let mut report = Report::default();
         let (progress, over, pause) = (&progress, &over, &pause);
         let told = Told {
             progress,
             trace,
             pause: self.pause_before.map(|_| pause),
+            stop: &stop,
         };
         std::thread::scope(|scope| {
             let watched = !self.json && std::io::stderr().is_terminal();
@@ -296,6 +314,25 @@ impl AttachArgs {
         });
         report
     }
+}
+
+/// Takes the signals that end a program: the first lets all UEs detach, the second ends the process at
+/// once.
+fn stop_by_signal() -> std::io::Result<Arc<Stop>> {
+    let stop = Arc::<Stop>::default();
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let asked = Arc::clone(&stop);
+    std::thread::spawn(move || {
+        let mut forever = signals.forever();
+        if forever.next().is_some() {
+            errln!("corewire ran: stopping; once more ends it at once and leaves UEs attached");
+            asked.ask();
+        }
+        if forever.next().is_some() {
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
+    Ok(stop)
 }
 
 /// Says that all UEs wait, and lets them go on when it is told to, or when nobody can tell it.

@@ -21,6 +21,12 @@ pub(crate) struct Report {
     pub(crate) lasted: Duration,
     /// How long it took until the last UE came to the step that all wait before.
     pub(crate) before_pause: Option<Duration>,
+    /// UEs that left because the run was stopped: detached, if they were registered.
+    pub(crate) left: usize,
+    /// UEs that are registered at the end.
+    pub(crate) attached: usize,
+    /// The run was stopped before its end.
+    pub(crate) stopped: bool,
     /// What stopped a gNB.
     pub(crate) faults: Vec<String>,
 }
@@ -34,6 +40,7 @@ impl Report {
             }
             Event::Finished => self.finished += 1,
             Event::Paused => {}
+            Event::Left { .. } => self.left += 1,
         }
     }
 
@@ -52,6 +59,9 @@ impl Report {
         self.finished += other.finished;
         self.lasted = self.lasted.max(other.lasted);
         self.before_pause = self.before_pause.max(other.before_pause);
+        self.left += other.left;
+        self.attached += other.attached;
+        self.stopped |= other.stopped;
         self.faults.extend(other.faults);
     }
 
@@ -73,8 +83,12 @@ impl Report {
         let mut line = json!({
             "event": "result", "protocol": 1, "ues": ues, "finished": self.finished,
             "failed": self.failed(), "wall_ms": self.lasted.as_secs_f64() * 1e3,
-            "errors": errors, "faults": self.faults,
+            "errors": errors, "faults": self.faults, "attached": self.attached,
         });
+        if self.stopped {
+            line["stopped"] = true.into();
+            line["left"] = self.left.into();
+        }
         if let Some(before) = self.before_pause {
             line["before_pause_ms"] = (before.as_secs_f64() * 1e3).into();
         }
@@ -117,6 +131,13 @@ impl Report {
             "\n{} of {ues} UEs did it all in {seconds:.2} s ({rate:.0}/s)",
             self.finished
         );
+        if self.stopped {
+            let _ = writeln!(
+                text,
+                "  stopped: {} UEs left, {} are still attached",
+                self.left, self.attached
+            );
+        }
         for ((step, what), count) in self.failed.iter().take(SHOWN_REASONS) {
             let step = step.map_or("start", Step::name);
             let _ = writeln!(text, "  {count} failed at {step}: {what}");

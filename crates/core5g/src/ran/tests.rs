@@ -410,22 +410,8 @@ impl Network {
     }
 }
 
-/// Runs one UE's script; what was done, and why it failed.
-fn attach(
-    script: &[Step],
-    network: &mut Network,
-    resynchronise: bool,
-) -> Result<Vec<Step>, String> {
-    attach_pausing(script, network, resynchronise, None)
-}
-
-/// The same, with a pause before a step, which ends at once.
-fn attach_pausing(
-    script: &[Step],
-    network: &mut Network,
-    resynchronise: bool,
-    pause: Option<Step>,
-) -> Result<Vec<Step>, String> {
+/// A gNB with one UE of this script.
+fn gnb_of_one(script: &[Step], resynchronise: bool) -> Gnb {
     let config = Arc::new(UeConfig {
         plmn: plmn(),
         script: script.to_vec(),
@@ -448,23 +434,45 @@ fn attach_pausing(
         snssai: slice(),
         address: [127, 0, 0, 1].into(),
     };
-    let mut gnb = Gnb::new(gnb, vec![ue]).pausing_before(pause);
-    let now = Instant::now();
-    let mut exchange = |gnb: &mut Gnb| -> Result<(), String> {
-        while let Some((stream, octets)) = gnb.out.pop_front() {
-            // The node's own is for what is about no UE (TS 38.412, 7).
-            let is_setup = matches!(
-                NgapMessage::decode(&octets),
-                Ok(NgapMessage::NgSetupRequest(_))
-            );
-            assert_eq!(stream, u16::from(!is_setup));
-            network.handle(&octets);
-            while let Some(octets) = network.out.pop_front() {
-                gnb.handle(now, &octets)?;
-            }
+    Gnb::new(gnb, vec![ue])
+}
+
+/// Lets a gNB and the network talk until nothing is left to say.
+fn exchange(gnb: &mut Gnb, network: &mut Network, now: Instant) -> Result<(), String> {
+    while let Some((stream, octets)) = gnb.out.pop_front() {
+        // The node's own is for what is about no UE (TS 38.412, 7).
+        let is_setup = matches!(
+            NgapMessage::decode(&octets),
+            Ok(NgapMessage::NgSetupRequest(_))
+        );
+        assert_eq!(stream, u16::from(!is_setup));
+        network.handle(&octets);
+        while let Some(octets) = network.out.pop_front() {
+            gnb.handle(now, &octets)?;
         }
-        Ok(())
-    };
+    }
+    Ok(())
+}
+
+/// Runs one UE's script; what was done, and why it failed.
+fn attach(
+    script: &[Step],
+    network: &mut Network,
+    resynchronise: bool,
+) -> Result<Vec<Step>, String> {
+    attach_pausing(script, network, resynchronise, None)
+}
+
+/// The same, with a pause before a step, which ends at once.
+fn attach_pausing(
+    script: &[Step],
+    network: &mut Network,
+    resynchronise: bool,
+    pause: Option<Step>,
+) -> Result<Vec<Step>, String> {
+    let mut gnb = gnb_of_one(script, resynchronise).pausing_before(pause);
+    let now = Instant::now();
+    let mut exchange = |gnb: &mut Gnb| exchange(gnb, network, now);
     gnb.set_up(4)?;
     exchange(&mut gnb)?;
     assert!(gnb.is_up());
@@ -483,10 +491,53 @@ fn attach_pausing(
             Event::Step(end) => done.push(end.step),
             Event::Failed { failure, .. } => return Err(failure.what),
             Event::Finished => return Ok(done),
+            Event::Left { .. } => return Err("it was not told to leave".into()),
             Event::Paused => {}
         }
     }
     Err("neither finished nor failed".into())
+}
+
+/// The UE of a run that is stopped: the steps that it did, and whether it was in the middle of its
+/// script.
+fn stopped(pause: Option<Step>) -> (Vec<Step>, bool) {
+    let mut network = Network::new(Broken::Nothing);
+    let mut gnb = gnb_of_one(&[Step::Registration, Step::Session], false).pausing_before(pause);
+    let now = Instant::now();
+    gnb.set_up(4).unwrap();
+    exchange(&mut gnb, &mut network, now).unwrap();
+    gnb.start(0, now);
+    exchange(&mut gnb, &mut network, now).unwrap();
+    assert_eq!(gnb.attached().count(), 1);
+    gnb.stop();
+    while gnb.resume_one(now) || gnb.leave_one(now) {
+        exchange(&mut gnb, &mut network, now).unwrap();
+    }
+    assert!(gnb.has_left() && !network.registered);
+    assert_eq!(gnb.attached().count(), 0);
+    let (mut done, mut left) = (Vec::new(), Vec::new());
+    for event in gnb.events.drain(..) {
+        match event {
+            Event::Step(end) => done.push(end.step),
+            Event::Left { active } => left.push(active),
+            Event::Finished | Event::Paused => {}
+            Event::Failed { failure, .. } => panic!("{failure:?}"),
+        }
+    }
+    assert_eq!(left.len(), 1);
+    (done, left[0])
+}
+
+#[test]
+fn a_ue_that_has_finished_detaches_when_the_run_is_stopped() {
+    let steps = vec![Step::Registration, Step::Session, Step::Detach];
+    assert_eq!(stopped(None), (steps, false));
+}
+
+#[test]
+fn a_ue_that_waits_detaches_without_its_other_steps_when_the_run_is_stopped() {
+    let steps = vec![Step::Registration, Step::Detach];
+    assert_eq!(stopped(Some(Step::Session)), (steps, true));
 }
 
 #[test]

@@ -97,6 +97,8 @@ pub(crate) struct Ue {
     /// The whole registration or service request of the step, for SECURITY MODE COMPLETE.
     request: Option<NasMessage>,
     next: usize,
+    /// The script is cut short: it detaches, if it is registered, and does nothing more.
+    leaves: bool,
     current: Option<Current>,
     /// What is to be done for the gNB.
     pub(crate) wants: VecDeque<Want>,
@@ -140,6 +142,7 @@ impl Ue {
             pti: 0,
             request: None,
             next: 0,
+            leaves: false,
             current: None,
             wants: VecDeque::new(),
         }
@@ -187,7 +190,24 @@ impl Ue {
 
     /// The step that comes next.
     pub(crate) fn next_step(&self) -> Option<Step> {
-        self.config.script.get(self.next).copied()
+        match self.leaves {
+            false => self.config.script.get(self.next).copied(),
+            true => self.registered.then_some(Step::Detach),
+        }
+    }
+
+    /// Cuts its script short: when the step in progress is done, it detaches.
+    pub(crate) const fn leave(&mut self) {
+        self.leaves = true;
+    }
+
+    /// Whether the network has it registered, as far as it knows.
+    pub(crate) const fn is_registered(&self) -> bool {
+        self.registered
+    }
+
+    pub(crate) const fn supi(&self) -> &Supi {
+        &self.supi
     }
 
     /// Begins the next step; false when there is none.
@@ -195,7 +215,7 @@ impl Ue {
     /// # Errors
     /// The script makes no sense here: for example a session before a registration.
     pub(crate) fn begin(&mut self, now: Instant) -> Result<bool, Failure> {
-        let Some(&step) = self.config.script.get(self.next) else {
+        let Some(step) = self.next_step() else {
             return Ok(false);
         };
         self.next += 1;
