@@ -262,8 +262,7 @@ impl Usrsctp {
         socket.bind(SocketAddr::new(from, 0))?;
         let (mut raw, length) = raw_address(address);
         // SAFETY: the address is initialised, and at least as long as given.
-        let result =
-            unsafe { (self.functions.connect)(socket.raw, (&raw mut raw).cast(), length) };
+        let result = unsafe { (self.functions.connect)(socket.raw, (&raw mut raw).cast(), length) };
         match check(result) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(socket),

@@ -73,6 +73,22 @@ pub(super) struct UpArgs {
     /// Where the AMF listens for gNBs [default: the file's, else 127.0.0.1:38412]
     #[arg(long, value_name = "HOST:PORT")]
     pub(super) n2_listen: Option<String>,
+    /// Where the NRF listens, for network functions that are not of this core [default: the file's, else
+    /// a free port of --listen]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(super) nrf_listen: Option<String>,
+    /// The address that every NF listens at, each at a free port: 0.0.0.0 or [::] in a container
+    /// [default: the file's, else 127.0.0.1]
+    #[arg(long, value_name = "HOST")]
+    pub(super) listen: Option<String>,
+    /// The address or FQDN by which others reach the NFs [default: the file's, else --listen; where that
+    /// is 0.0.0.0 or [::], the address of this host on the way to the NRF]
+    #[arg(long, value_name = "HOST")]
+    pub(super) advertise: Option<String>,
+    /// Network functions that are not of this core and may register as this type (or ANY): those that show
+    /// the secret of FILE, or all of this host. Repeat for more [default: the file's, else none]
+    #[arg(long, value_name = "TYPE:FILE|TYPE:loopback")]
+    pub(super) allow_nf: Vec<String>,
     /// Who may attach (docs/core5g.md) [default: the file's, else 100,000 test subscribers]
     #[arg(long, value_name = "FILE")]
     pub(super) subscribers: Option<PathBuf>,

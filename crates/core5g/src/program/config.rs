@@ -5,6 +5,10 @@
 //! threads = 1                   # event loops in each NF
 //! n2 = "tcp"                    # sctp, udp, tcp
 //! n2_listen = "127.0.0.1:38412"
+//! listen = "127.0.0.1"          # of every NF, each at a free port
+//! advertise = "core.example"    # the address or FQDN by which others reach the NFs; mostly left out
+//! nrf_listen = "127.0.0.1:7000" # the NRF's own; a free port where it is left out
+//! allow_nf = ["SMF:smf.secret"] # NFs that are not of this core: TYPE:FILE or TYPE:loopback
 //! plmn = "001-01"
 //! tac = 1
 //! amf_id = "020040"             # region, set, pointer: TS 23.003, 2.10.1
@@ -35,6 +39,10 @@ pub(super) struct Config {
     pub(super) threads: usize,
     pub(super) n2: String,
     pub(super) n2_listen: String,
+    pub(super) listen: String,
+    pub(super) advertise: Option<String>,
+    pub(super) nrf_listen: Option<String>,
+    pub(super) allow_nf: Vec<String>,
     pub(super) plmn: String,
     pub(super) tac: u32,
     pub(super) amf_id: String,
@@ -55,6 +63,10 @@ impl Default for Config {
             threads: 1,
             n2: "tcp".into(),
             n2_listen: "127.0.0.1:38412".into(),
+            listen: "127.0.0.1".into(),
+            advertise: None,
+            nrf_listen: None,
+            allow_nf: Vec::new(),
             plmn: "001-01".into(),
             tac: 1,
             amf_id: "020040".into(),
@@ -87,6 +99,15 @@ impl Config {
             && *tls != Path::new(MADE)
         {
             *tls = folder.join(&*tls);
+        }
+        if let Some(folder) = path.parent() {
+            for allowed in &mut config.allow_nf {
+                if let Some((nf_type, file)) = allowed.split_once(':')
+                    && file != "loopback"
+                {
+                    *allowed = format!("{nf_type}:{}", folder.join(file).display());
+                }
+            }
         }
         Ok(config)
     }

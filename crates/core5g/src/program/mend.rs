@@ -3,7 +3,8 @@
 use super::args::MendArgs;
 use super::plan::Program;
 use super::process::{Starting, end_all};
-use super::state::{Core, Nf};
+use super::state::{Core, Nf, only_own_files};
+use super::status::numbers_of;
 use corewire_observe::{errln, outln};
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,9 +14,14 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at whether all run.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How long a process may take to answer or to end.
+const SETTLED: Duration = Duration::from_secs(3);
+/// Between two questions to one that does neither.
+const LOOK_SOON: Duration = Duration::from_millis(10);
 
 pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
     let folder = args.folder.path()?;
+    only_own_files();
     loop {
         let Some(core) = Core::read(&folder)?.filter(|core| !core.ending) else {
             outln!(
@@ -29,17 +35,58 @@ pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
                 ExitCode::FAILURE
             });
         };
+        // A process that was killed a moment ago may still be on its way out.
+        let silent = match args.watch {
+            true => Vec::new(),
+            false => silent(&core)?,
+        };
+        let mut mended = 0;
         for nf in core.nfs.iter().filter(|nf| !nf.is_alive()) {
             match again(nf, &folder) {
                 Ok(nf) => keep(nf, &folder)?,
                 Err(error) if args.watch => errln!("{error:#}; trying again"),
                 Err(error) => return Err(error),
             }
+            mended += 1;
         }
         if !args.watch {
-            return Ok(ExitCode::SUCCESS);
+            return report(&core, &silent, mended);
         }
         std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// Says what was found; a process that runs and does not answer is no success.
+fn report(core: &Core, silent: &[&Nf], mended: usize) -> anyhow::Result<ExitCode> {
+    for nf in silent {
+        outln!(
+            "{:<18} {:<21} pid {} runs and does not answer; log: {}",
+            nf.name,
+            nf.address,
+            nf.pid,
+            nf.log.display()
+        )?;
+    }
+    if silent.is_empty() && mended == 0 {
+        outln!("all {} NFs run and answer: nothing to mend", core.nfs.len())?;
+    }
+    Ok(match silent.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// The NFs that run and do not answer within [`SETTLED`]. Until then each has answered, or has ended.
+fn silent(core: &Core) -> anyhow::Result<Vec<&Nf>> {
+    let tls = core.tls.client()?;
+    let until = Instant::now() + SETTLED;
+    let mut open: Vec<&Nf> = core.nfs.iter().collect();
+    loop {
+        open.retain(|nf| nf.is_alive() && numbers_of(&nf.address, &tls).is_null());
+        if open.is_empty() || Instant::now() >= until {
+            return Ok(open);
+        }
+        std::thread::sleep(LOOK_SOON);
     }
 }
 
@@ -68,15 +115,66 @@ fn keep(new: Nf, folder: &Path) -> anyhow::Result<()> {
 
 /// The same process once more: its address and instance are known to others.
 fn again(nf: &Nf, folder: &Path) -> anyhow::Result<Nf> {
-    let own = nf.command.iter().skip(1).cloned();
-    let place = ["--listen", &nf.address, "--instance", &nf.instance].map(str::to_owned);
     let program = Program {
         name: nf.name.clone(),
-        arguments: own.chain(place).collect(),
+        arguments: at_former_place(nf),
     };
     let ready = Starting::new(&program, folder)?.ready(Instant::now() + PATIENCE)?;
     Ok(Nf {
         command: nf.command.clone(),
         ..ready
     })
+}
+
+/// The arguments of a process, at the address and as the instance that it was.
+fn at_former_place(nf: &Nf) -> Vec<String> {
+    let mut arguments: Vec<String> = nf.command.iter().skip(1).cloned().collect();
+    let listen = arguments.iter().position(|one| one == "--listen");
+    match listen.and_then(|at| arguments.get_mut(at + 1)) {
+        Some(address) => address.clone_from(&nf.address),
+        None => arguments.extend(["--listen".to_owned(), nf.address.clone()]),
+    }
+    arguments.extend(["--instance".to_owned(), nf.instance.clone()]);
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nf(command: &[&str]) -> Nf {
+        Nf {
+            name: "udm".into(),
+            pid: 0,
+            started: 0,
+            address: "127.0.0.1:7101".into(),
+            instance: "id".into(),
+            log: Default::default(),
+            command: command.iter().map(|one| (*one).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_process_is_started_again_at_its_former_address_alone() {
+        let own = ["corewire", "nf", "udm", "--listen", "127.0.0.1:0", "--json"];
+        let expected = [
+            "nf",
+            "udm",
+            "--listen",
+            "127.0.0.1:7101",
+            "--json",
+            "--instance",
+            "id",
+        ];
+        assert_eq!(at_former_place(&nf(&own)), expected);
+        let expected = [
+            "nf",
+            "udm",
+            "--listen",
+            "127.0.0.1:7101",
+            "--instance",
+            "id",
+        ];
+        assert_eq!(at_former_place(&nf(&["corewire", "nf", "udm"])), expected);
+    }
 }

@@ -27,13 +27,24 @@ pub(super) struct Plan<'a> {
 impl Plan<'_> {
     /// The registry, which comes first.
     pub(super) fn nrf(&self) -> Program {
-        match self.secrets {
-            Some(secrets) => {
-                let key = secrets.token_key.display().to_string();
-                self.program("nrf", &["nrf"], None, &["--token-key", &key])
-            }
-            None => self.program("nrf", &["nrf"], None, &[]),
+        let mut more: Vec<&str> = Vec::new();
+        for allowed in &self.config.allow_nf {
+            more.extend(["--allow-nf", allowed]);
         }
+        let key;
+        if let Some(secrets) = self.secrets {
+            key = secrets.token_key.display().to_string();
+            more.extend(["--token-key", &key]);
+        }
+        let mut program = self.program("nrf", &["nrf"], None, &more);
+        if let Some(place) = &self.config.nrf_listen {
+            // In place of the one of all NFs.
+            let at = program.arguments.iter().position(|one| one == "--listen");
+            if let Some(listen) = at.and_then(|at| program.arguments.get_mut(at + 1)) {
+                place.clone_into(listen);
+            }
+        }
+        program
     }
 
     /// What all of them are called.
@@ -107,6 +118,11 @@ impl Plan<'_> {
         arguments.extend(function);
         arguments.extend(["--json", "--stay", "--threads", &threads]);
         arguments.extend(["--transport", &self.config.transport, "--flow", self.flow]);
+        let listen = format!("{}:0", bracketed(&self.config.listen));
+        arguments.extend(["--listen", &listen]);
+        if let Some(advertise) = &self.config.advertise {
+            arguments.extend(["--advertise", advertise]);
+        }
         let secret;
         match self.secrets {
             Some(secrets) => {
@@ -127,6 +143,74 @@ impl Plan<'_> {
         Program {
             name: name.to_owned(),
             arguments: arguments.into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// As in an authority: an IPv6 address stands in brackets.
+fn bracketed(host: &str) -> String {
+    match host.parse::<std::net::Ipv6Addr>() {
+        Ok(address) => format!("[{address}]"),
+        Err(_) => host.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(config: &Config) -> Vec<Program> {
+        let plan = Plan {
+            config,
+            flow: "3gpp",
+            trace: false,
+            folder: Path::new("/state"),
+            subscribers: Path::new("/state/subscribers.toml"),
+            secrets: None,
+        };
+        let mut programs = vec![plan.nrf()];
+        programs.extend(plan.others("127.0.0.1:7000"));
+        programs
+    }
+
+    /// What follows each occurrence of an option.
+    fn values<'a>(program: &'a Program, option: &str) -> Vec<&'a str> {
+        let pairs = program.arguments.windows(2);
+        let found = pairs.filter(|pair| pair[0] == option);
+        found.map(|pair| pair[1].as_str()).collect()
+    }
+
+    #[test]
+    fn every_nf_listens_and_is_advertised_as_the_network_says() {
+        let config = Config {
+            listen: "::".into(),
+            advertise: Some("core.example".into()),
+            nrf_listen: Some("[::]:7000".into()),
+            ..Config::default()
+        };
+        for program in plan(&config) {
+            let expected = if program.name == "nrf" {
+                "[::]:7000"
+            } else {
+                "[::]:0"
+            };
+            assert_eq!(values(&program, "--listen"), [expected], "{}", program.name);
+            assert_eq!(values(&program, "--advertise"), ["core.example"]);
+        }
+    }
+
+    #[test]
+    fn only_the_nrf_is_told_which_other_nfs_may_register() {
+        let config = Config {
+            allow_nf: vec!["SMF:/smf.secret".into(), "AUSF:loopback".into()],
+            ..Config::default()
+        };
+        for program in plan(&config) {
+            let allowed = values(&program, "--allow-nf");
+            match program.name.as_str() {
+                "nrf" => assert_eq!(allowed, ["SMF:/smf.secret", "AUSF:loopback"]),
+                _ => assert!(allowed.is_empty(), "{}", program.name),
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use clap::Args;
+use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
@@ -58,6 +59,12 @@ fn is_of(folder: &Path, user: u32) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Files that this process and those that it starts create are their user's alone, 0600 and folders 0700:
+/// logs, traces and stores hold the names and keys of subscribers.
+pub(super) fn only_own_files() {
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
 /// A core that was started.

@@ -80,7 +80,7 @@ impl<'a> Row<'a> {
             cpu: nf.cpu().filter(|_| alive),
             resident: nf.resident().filter(|_| alive),
             numbers: match alive {
-                true => ask(&nf.address, tls),
+                true => numbers_of(&nf.address, tls),
                 false => Value::Null,
             },
         }
@@ -127,8 +127,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What an NF counts.
-fn ask(address: &str, tls: &Option<ClientTls>) -> Value {
+/// What an NF counts; null when it does not answer.
+pub(super) fn numbers_of(address: &str, tls: &Option<ClientTls>) -> Value {
     let Ok(endpoint) = format!("native://{address}").parse() else {
         return Value::Null;
     };

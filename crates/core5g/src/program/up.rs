@@ -6,12 +6,12 @@ use super::config::Config;
 use super::plan::{Plan, Program};
 use super::process::{Starting, end_all};
 use super::secrets::Secrets;
-use super::state::{Core, Nf};
+use super::state::{Core, Nf, only_own_files};
 use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use corewire::mesh::config::Transport;
-use corewire_observe::outln;
 use corewire_observe::terminal::OutputError;
+use corewire_observe::{errln, outln};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
     let config = settings(args)?;
     let folder = args.folder.path()?;
+    only_own_files();
     if let Some(core) = Core::read(&folder)?
         && core.nfs.iter().any(Nf::is_alive)
     {
@@ -77,10 +78,16 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
         end_all(&core.nfs, Duration::from_secs(1));
         return Err(error);
     }
-    if args.json {
-        outln!("{}", serde_json::to_string(&core)?)?;
-    } else {
-        print(&core, &folder, &subscribers)?;
+    let told = match args.json {
+        true => outln!("{}", serde_json::to_string(&core)?),
+        false => print(&core, &config, &folder, &subscribers),
+    };
+    // The core runs, whether anybody reads where or not.
+    if let Err(error) = told {
+        errln!(
+            "core: {error}; the core runs all the same: corewire core status --state {0}, corewire core down --state {0}",
+            folder.display()
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -99,6 +106,19 @@ fn settings(args: &UpArgs) -> anyhow::Result<Config> {
     set(&mut config.transport, &args.transport);
     set(&mut config.n2, &args.n2);
     set(&mut config.n2_listen, &args.n2_listen);
+    set(&mut config.listen, &args.listen);
+    if args.advertise.is_some() {
+        config.advertise.clone_from(&args.advertise);
+    }
+    if args.nrf_listen.is_some() {
+        config.nrf_listen.clone_from(&args.nrf_listen);
+    }
+    if !args.allow_nf.is_empty() {
+        config.allow_nf.clone_from(&args.allow_nf);
+    }
+    if !config.allow_nf.is_empty() && !config.oauth2 {
+        bail!("--allow-nf without oauth2: every peer may register already");
+    }
     if args.tls.is_some() {
         config.tls.clone_from(&args.tls);
     }
@@ -191,7 +211,12 @@ fn subscribers(config: &Config, folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-fn print(core: &Core, folder: &Path, subscribers: &Path) -> Result<(), OutputError> {
+fn print(
+    core: &Core,
+    config: &Config,
+    folder: &Path,
+    subscribers: &Path,
+) -> Result<(), OutputError> {
     for nf in &core.nfs {
         outln!("{:<18} {:<21} pid {}", nf.name, nf.address, nf.pid)?;
     }
@@ -211,6 +236,7 @@ fn print(core: &Core, folder: &Path, subscribers: &Path) -> Result<(), OutputErr
         core.flow,
         folder.display()
     )?;
+    outln!("{}", other_nfs(config))?;
     let n2 = &core.n2;
     outln!("\nnext:")?;
     outln!(
@@ -220,4 +246,27 @@ fn print(core: &Core, folder: &Path, subscribers: &Path) -> Result<(), OutputErr
     )?;
     outln!("  corewire core status --state {}", folder.display())?;
     outln!("  corewire core down --state {}", folder.display())
+}
+
+/// Which network functions beside those of this core may register at its NRF, and how to let more.
+fn other_nfs(config: &Config) -> String {
+    if !config.oauth2 {
+        return "warning: every peer that reaches the NRF may register there (oauth2 = false)"
+            .into();
+    }
+    if config.allow_nf.is_empty() {
+        return "NFs that are not of this core may not register at the NRF: --allow-nf TYPE:FILE lets in \
+                those that show the secret of FILE"
+            .into();
+    }
+    let allowed = config.allow_nf.iter().map(|one| match one.split_once(':') {
+        Some((nf_type, "loopback")) => {
+            format!("warning: every process of this host may register at the NRF as {nf_type}")
+        }
+        Some((nf_type, file)) => {
+            format!("NFs that show the secret of {file} may register at the NRF as {nf_type}")
+        }
+        None => one.clone(),
+    });
+    allowed.collect::<Vec<_>>().join("\n")
 }
