@@ -366,6 +366,13 @@ impl Context {
             uplink: record.uplink,
         };
         ue.sessions = record.sessions;
+        // The gNB that had their resources has lost the connection to the process before.
+        for session in ue.sessions.values_mut() {
+            session.take_down |= std::mem::take(&mut session.active);
+        }
+        if ue.sessions.values().any(|session| session.take_down) {
+            ue.amf.releases.push(ue.slot.id);
+        }
         for guti in [ue.guti, ue.former].into_iter().flatten() {
             ue.amf.ues.name_tmsi(STmsi::of(guti), &ue.slot);
         }
