@@ -306,7 +306,7 @@ mod two_processes {
             Ok(driver) => driver,
             Err(error) => return println!("\n{SAYS}absent {error}"),
         };
-        let host = std::env::var("COREWIRE_SCTP_HOST").unwrap_or("127.0.0.1".into());
+        let host = std::env::var("COREWIRE_SCTP_HOST").unwrap_or_else(|_| "127.0.0.1".into());
         let address = SocketAddr::new(host.parse().unwrap(), 0);
         let mut acceptor = match driver.listen(address) {
             Ok(acceptor) => acceptor,
