@@ -9,9 +9,14 @@
 use crate::generated::registry as message;
 use crate::registry::Instance;
 use prost::Message;
+use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -127,8 +132,11 @@ impl Store {
             path: path.clone(),
             reason,
         };
-        std::fs::create_dir_all(folder).map_err(|error| fault(error.to_string()))?;
-        let database = Database::create(&path).map_err(|error| fault(error.to_string()))?;
+        let file = open_for_owner(folder, &path).map_err(|error| fault(error.to_string()))?;
+        let backend = FileBackend::new(file).map_err(|error| fault(error.to_string()))?;
+        let database = Database::builder()
+            .create_with_backend(backend)
+            .map_err(|error| fault(error.to_string()))?;
         let kept = read(&database).map_err(|error| fault(error.to_string()))?;
         let shared = Arc::new(Shared::default());
         {
@@ -187,6 +195,27 @@ impl Drop for Store {
             let _ended = thread.join();
         }
     }
+}
+
+/// Opens the file for its owner alone, in a folder that is made so when it is not there: addresses and
+/// metadata of instances are in it, and whoever writes it changes where calls go.
+fn open_for_owner(folder: &Path, path: &Path) -> std::io::Result<File> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)?;
+    // One that an earlier version created may be open to others.
+    if file.metadata()?.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
 }
 
 fn read(database: &Database) -> Result<Kept, redb::Error> {
@@ -341,6 +370,19 @@ mod tests {
         let (_store, _) = Store::open(folder.path()).unwrap();
         let refused = Store::open(folder.path()).err().unwrap().to_string();
         assert!(refused.contains("cannot be used"), "{refused}");
+    }
+
+    #[test]
+    fn folder_and_file_are_their_owners() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("state");
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
+        drop(Store::open(&own).unwrap());
+        assert_eq!((mode(&own), mode(&own.join(FILE))), (0o700, 0o600));
+        // As an earlier version left it.
+        std::fs::set_permissions(own.join(FILE), Permissions::from_mode(0o644)).unwrap();
+        drop(Store::open(&own).unwrap());
+        assert_eq!(mode(&own.join(FILE)), 0o600);
     }
 
     #[test]
