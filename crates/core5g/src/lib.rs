@@ -18,7 +18,7 @@
 //! | `sbi` | service interfaces: resource router, models, problem documents, headers |
 //! | `ngap`, `nas`, `aka` | the only places that know the codecs and the cryptography |
 //! | `amf`, `smf`, `upf` | access and mobility, sessions, user plane addresses |
-//! | `subscribers`, `journal` | who may use the network; what outlives a process |
+//! | `subscribers`, `durable` | who may use the network; what outlives a process (`corewire-store`) |
 //! | `nrf`, `udm`, `ausf`, `udsf` | registry, subscribers, authentication, stored contexts |
 //! | `ran` | gNBs and UEs that attach and check what they get |
 //! | `source3` | the other flow: operations of the REST-based core of 2019 |
@@ -34,8 +34,8 @@
 pub mod aka;
 mod amf;
 mod ausf;
+mod durable;
 mod holder;
-mod journal;
 pub mod nas;
 pub mod ngap;
 mod nrf;

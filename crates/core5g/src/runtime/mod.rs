@@ -45,11 +45,11 @@ use grants::Grants;
 use guard::Guard;
 use hosted::Hosted;
 use notices::Notices;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long calls in flight get when the process is told to end.
@@ -79,7 +79,12 @@ struct Inner {
     flow: Flow,
     gauges: hosted::Gauges,
     trace: Option<Arc<Trace>>,
+    health: Health,
+    endings: Mutex<Vec<Ending>>,
 }
+
+/// Something that is done when the process ends; says whether it went well.
+type Ending = Box<dyn FnOnce() -> bool + Send>;
 
 impl Runtime {
     /// The way to peers, by this loop (modulo their number).
@@ -134,6 +139,35 @@ impl Runtime {
     /// A number that `corewire core status` shows under this name.
     pub(crate) fn gauge(&self, name: &'static str) -> Gauge {
         self.0.gauges.gauge(name)
+    }
+
+    /// What the health service says of this process.
+    pub(crate) fn health(&self) -> &Health {
+        &self.0.health
+    }
+
+    /// Does this when the process ends, once calls in flight have ended. When it does not go well, the
+    /// process ends with a failure.
+    pub(crate) fn at_end(&self, ending: impl FnOnce() -> bool + Send + 'static) {
+        self.endings().push(Box::new(ending));
+    }
+
+    fn endings(&self) -> MutexGuard<'_, Vec<Ending>> {
+        self.0
+            .endings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what is to be done at the end, each once; gives whether all went well.
+    fn end(&self) -> bool {
+        let endings = std::mem::take(&mut *self.endings());
+        let mut well = true;
+        for ending in endings {
+            // Each is done, whatever became of the one before.
+            well &= ending();
+        }
+        well
     }
 
     /// Where hops are written down, when they are.
@@ -204,6 +238,8 @@ fn run<S: Service>(
     }));
     // Registered before the server starts, so that no signal is missed.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    // A file that may grow no longer is a write that fails, and not the end.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let instance = match &options.instance {
         Some(instance) => instance.clone(),
         None => match options.tls.instance()? {
@@ -252,6 +288,8 @@ fn run<S: Service>(
         flow: options.flow,
         gauges,
         trace: trace.clone(),
+        health: health.clone(),
+        endings: Mutex::default(),
     }));
     let guard = authority.map(|nrf| Guard::new(&runtime, &nrf, profile.clone()));
     let service = make(&runtime)?;
@@ -292,7 +330,7 @@ fn run<S: Service>(
     if options.json {
         report::ready(&addresses, &place, runtime.instance());
         if !options.stay {
-            report::end_with_stdin();
+            report::end_with_stdin(&runtime);
         }
     } else {
         for address in &addresses {
@@ -312,7 +350,10 @@ fn run<S: Service>(
     if let Some(trace) = trace {
         trace.flush();
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match runtime.end() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
 }
 
 /// Waits until every service that this NF calls is found and calls to it have access tokens; gives

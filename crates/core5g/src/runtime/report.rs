@@ -1,5 +1,6 @@
 //! What a program that watches is told: JSON events, one a line, as `peers/README.md` has them.
 
+use super::Runtime;
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
@@ -25,11 +26,12 @@ pub(super) fn ready(addresses: &[String], nf: &str, instance: &str) {
 }
 
 /// Ends the process when whoever started it closes its standard input, or is gone.
-pub(super) fn end_with_stdin() {
-    std::thread::spawn(|| {
+pub(super) fn end_with_stdin(runtime: &Runtime) {
+    let runtime = runtime.clone();
+    std::thread::spawn(move || {
         let mut scratch = [0; 256];
         while matches!(std::io::stdin().read(&mut scratch), Ok(octets) if octets > 0) {}
-        std::process::exit(0);
+        std::process::exit(i32::from(!runtime.end()));
     });
 }
 

@@ -36,6 +36,14 @@ impl Said {
     }
 }
 
+/// What a future gives that waits for nothing.
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it waits"),
+    }
+}
+
 /// Asks and waits for nothing: a handler that would have to is a fault of the test.
 pub(crate) fn ask<S: Send + Sync + 'static>(
     router: &Router<S>,
@@ -68,10 +76,7 @@ pub(crate) fn ask_as<S: Send + Sync + 'static>(
     let request = Request::new(operation)
         .with_headers(all)
         .with_body(body.to_owned());
-    let answer = pin!(router.answer_to(peer, request));
-    let Poll::Ready(response) = answer.poll(&mut Context::from_waker(Waker::noop())) else {
-        panic!("{method} {path} waits");
-    };
+    let response = now(router.answer_to(peer, request));
     let own = corewire_transport::mapping::status::http_status(response.status.code());
     let named = response.headers.get_str("corewire-http-status");
     Said {

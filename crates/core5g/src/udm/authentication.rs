@@ -1,5 +1,6 @@
 //! Nudm_UEAuthentication (TS 29.503, 5.4 and 6.3): vectors, and how authentications ended.
 
+use super::store::UeState;
 use super::{Udm, context_not_found, user_not_found};
 use crate::aka::{Auts, Rand, ServingNetwork, Supi};
 use crate::sbi::model::udm::{
@@ -54,9 +55,7 @@ impl Udm {
         if let Some(info) = &asked.resynchronization_info {
             self.resynchronise(&supi, &material, info)?;
         }
-        let sqn = self.store.next_sqn(&supi, material.sqn).ok_or_else(|| {
-            Problem::new(503, "NF_CONGESTION").detail("the log of the store does not keep up")
-        })?;
+        let sqn = self.store.next_sqn(&supi, material.sqn)?;
         let rand = Rand::random().map_err(|error| Problem::failure(error.to_string()))?;
         let vector = material
             .subscriber
@@ -93,16 +92,15 @@ impl Udm {
             .map_err(|_| {
                 Problem::new(403, "AUTHENTICATION_REJECTED").detail("the AUTS is not this USIM's")
             })?;
-        self.store.resynchronise(supi, material.sqn, at);
-        Ok(())
+        self.store.resynchronise(supi, material.sqn, at)
     }
 
     async fn confirm_auth(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let supi = self.known(exchange.param("supi"))?;
         let event: AuthEvent = exchange.json()?;
-        self.store.change(&supi, |state| {
-            state.authentication = Some(event.clone());
-        });
+        let ended = event.clone();
+        let change = |state: &mut UeState| state.authentication = Some(ended);
+        self.store.change(&supi, change).await?;
         let location = format!("{}{}/{EVENT}", self.api_root, exchange.path());
         Ok(Reply::created(&location, &event))
     }
@@ -115,7 +113,8 @@ impl Udm {
         }
         let was = self
             .store
-            .change(&supi, |state| state.authentication.take());
+            .change(&supi, |state| state.authentication.take())
+            .await?;
         was.map(|_| Reply::no_content())
             .ok_or_else(context_not_found)
     }

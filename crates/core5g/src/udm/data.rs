@@ -110,7 +110,7 @@ impl Udm {
     async fn subscribe(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let supi = self.known(exchange.param("ueId"))?;
         let mut subscription: SdmSubscription = exchange.json()?;
-        let id = self.store.change(&supi, |state| {
+        let subscribed = self.store.change(&supi, |state| {
             // The same once more is no new one.
             let known = state
                 .subscriptions
@@ -132,7 +132,8 @@ impl Udm {
             subscription.subscription_id = Some(id.clone());
             state.subscriptions.insert(id.clone(), subscription.clone());
             Ok(id)
-        })?;
+        });
+        let id = subscribed.await??;
         let location = format!("{}{}/{id}", self.api_root, exchange.path());
         Ok(Reply::created(&location, &subscription))
     }
@@ -142,7 +143,8 @@ impl Udm {
         let id = exchange.param("subscriptionId");
         let was = self
             .store
-            .change(&supi, |state| state.subscriptions.remove(id));
+            .change(&supi, |state| state.subscriptions.remove(id))
+            .await?;
         was.map(|_| Reply::no_content())
             .ok_or_else(|| Problem::new(404, "SUBSCRIPTION_NOT_FOUND"))
     }

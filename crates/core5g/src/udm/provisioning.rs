@@ -41,12 +41,12 @@ impl Udm {
             Problem::mandatory_incorrect(param, reason.to_owned())
         })?;
         let location = format!("{}{}/{}", self.api_root, exchange.path(), entry.supi);
-        self.store.add(entry)?;
+        self.store.add(entry).await?;
         Ok(Reply::status(201).header("location", &location))
     }
 
     async fn remove_subscriber(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
-        if self.store.remove(exchange.param("supi")) {
+        if self.store.remove(exchange.param("supi")).await? {
             return Ok(Reply::no_content());
         }
         let detail = "nothing was added under this SUPI; what the file provides stays";

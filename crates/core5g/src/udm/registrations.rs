@@ -43,7 +43,8 @@ impl Udm {
         let supi = self.known(exchange.param("ueId"))?;
         let registration: Amf3GppAccessRegistration = exchange.json()?;
         let now = registration.clone();
-        let before = self.store.change(&supi, |state| state.amf.replace(now));
+        let taken_over = self.store.change(&supi, |state| state.amf.replace(now));
+        let before = taken_over.await?;
         let Some(before) = before else {
             let location = format!("{}{}", self.api_root, exchange.path());
             return Ok(Reply::created(&location, &registration));
@@ -78,7 +79,7 @@ impl Udm {
         let supi = self.known(exchange.param("ueId"))?;
         let changes: Value = exchange.json_of(media::MERGE_PATCH)?;
         let modification: Modification = exchange.json_of(media::MERGE_PATCH)?;
-        self.store.change(&supi, |state| {
+        let changed = self.store.change(&supi, |state| {
             let registration = state.amf.as_ref().ok_or_else(context_not_found)?;
             if registration.guami != modification.guami {
                 return Err(Problem::new(403, "INVALID_GUAMI"));
@@ -94,7 +95,8 @@ impl Udm {
                 .map_err(|error| Problem::mandatory_incorrect("/", error.to_string()))?;
             state.amf = Some(changed);
             Ok(Reply::no_content())
-        })
+        });
+        changed.await?
     }
 
     async fn sessions(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
@@ -122,7 +124,8 @@ impl Udm {
         let now = Box::new(registration.clone());
         let before = self
             .store
-            .change(&supi, |state| state.sessions.insert(number, now));
+            .change(&supi, |state| state.sessions.insert(number, now))
+            .await?;
         if let Some(before) = before {
             let uri = before.dereg_callback_uri;
             // The UE has begun its session anew, and who has the former does not know.
@@ -155,7 +158,7 @@ impl Udm {
         let supi = self.known(exchange.param("ueId"))?;
         let number = session(&exchange)?;
         let changes: Value = exchange.json_of(media::MERGE_PATCH)?;
-        self.store.change(&supi, |state| {
+        let changed = self.store.change(&supi, |state| {
             let registration = state.sessions.get(&number).ok_or_else(context_not_found)?;
             let mut document = serde_json::to_value(registration)
                 .map_err(|error| Problem::failure(error.to_string()))?;
@@ -167,7 +170,8 @@ impl Udm {
             }
             state.sessions.insert(number, Box::new(changed));
             Ok(Reply::no_content())
-        })
+        });
+        changed.await?
     }
 
     async fn deregister_smf(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
@@ -175,7 +179,8 @@ impl Udm {
         let number = session(&exchange)?;
         let was = self
             .store
-            .change(&supi, |state| state.sessions.remove(&number));
+            .change(&supi, |state| state.sessions.remove(&number))
+            .await?;
         was.map(|_| Reply::no_content())
             .ok_or_else(context_not_found)
     }

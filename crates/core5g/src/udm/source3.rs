@@ -87,7 +87,7 @@ impl Udm {
         let whose: Whose = exchange.json()?;
         let changes: Value = exchange.json()?;
         let supi = self.identified(&whose.supi)?;
-        let context = self.store.change(&supi, |state| {
+        let changed = self.store.change(&supi, |state| {
             let mut context = Value::Object(state.source3.clone());
             patch::merge(&mut context, changes)?;
             if context.to_string().len() > MAX_CONTEXT {
@@ -100,7 +100,8 @@ impl Udm {
                 state.source3.clone_from(members);
             }
             Ok(context)
-        })?;
+        });
+        let context = changed.await??;
         Ok(Reply::ok(&context))
     }
 
@@ -133,7 +134,8 @@ impl Udm {
         let supi = self.known(&whose.supi)?;
         let was = self
             .store
-            .change(&supi, |state| std::mem::take(&mut state.source3));
+            .change(&supi, |state| std::mem::take(&mut state.source3))
+            .await?;
         if was.is_empty() {
             return Err(context_not_found());
         }
@@ -144,10 +146,11 @@ impl Udm {
     async fn end_session_context(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
         let whose: Whose = exchange.json()?;
         let supi = self.known(&whose.supi)?;
-        let context = self.store.change(&supi, |state| {
+        let changed = self.store.change(&supi, |state| {
             state.source3.remove("session");
             state.source3.clone()
         });
+        let context = changed.await?;
         Ok(Reply::ok(&context))
     }
 }

@@ -1,25 +1,42 @@
 //! The service interfaces through the router, and the store through a restart.
 
 use super::Udm;
-use super::store::Store;
+use super::store::{Keeping, Store};
 use crate::aka::{
     Autn, Protection, Rand, RoutingIndicator, ServingNetwork, SqnWindow, Suci, Supi, Usim,
     UsimRefusal,
 };
+use crate::durable::Watch;
 use crate::sbi::Router;
 use crate::sbi::asking::{self, Said};
 use crate::subscribers::SubscriberFile;
+use corewire_store::faulty::{Disk, Fault, NO_SPACE, When};
+use corewire_store::file_system::{FileSystem, OsFileSystem};
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
 
 const ONE: &str = "imsi-001010000000001";
 const NETWORK: &str = "5G:mnc001.mcc001.3gppnetwork.org";
 
 fn udm_of(text: &str, folder: Option<&Path>) -> Router<Udm> {
+    udm_on(Arc::new(OsFileSystem), text, folder)
+}
+
+fn udm_on(file_system: Arc<dyn FileSystem>, text: &str, folder: Option<&Path>) -> Router<Udm> {
     let file = SubscriberFile::parse(text).unwrap();
     let keys = file.home_network_keys();
     let udm = Udm {
-        store: Store::open(file, folder).unwrap(),
+        store: Store::open(
+            file,
+            folder.map(|folder| Keeping {
+                file_system,
+                folder,
+                options: corewire_store::Options::default(),
+                watch: Watch::of_test(),
+            }),
+        )
+        .unwrap(),
         keys,
         api_root: "http://udm".to_owned(),
         runtime: None,
@@ -403,4 +420,46 @@ fn source_3_keeps_a_context() {
         404
     );
     assert_eq!(say("nudm-uecm/unknown", json!({"supi": ONE})).status, 404);
+}
+
+#[test]
+fn refuses_changes_and_numbers_when_the_disk_is_full_and_gives_none_twice() {
+    let disk = Disk::new();
+    let on = |disk: &Disk| {
+        let text = SubscriberFile::example();
+        udm_on(Arc::new(disk.clone()), &text, Some(Path::new("/store")))
+    };
+    let router = on(&disk);
+    let amf = format!("/nudm-uecm/v1/{ONE}/registrations/amf-3gpp-access");
+    let registration = |amf: &str| {
+        json!({
+            "amfInstanceId": amf, "deregCallbackUri": "http://amf/dereg", "ratType": "NR",
+            "guami": {"plmnId": {"mcc": "001", "mnc": "01"}, "amfId": "cafe00"},
+        })
+    };
+    assert_eq!(ask(&router, "PUT", &amf, &registration("one")).status, 201);
+    disk.set_fault(Some((When::From(0), Fault::Error(NO_SPACE))));
+    for said in [
+        ask(&router, "PUT", &amf, &registration("two")),
+        vector(&router, "imsi-001010000000002", json!({})),
+        ask(
+            &router,
+            "POST",
+            crate::subscribers::ADDED,
+            &json!({
+                "supi": "imsi-001019999999999", "k": "465b5ce8b199b49faa5f0a2ee238a6bc",
+                "opc": "e8ed289deba952e4283b54e88e6183ca", "slices": [{"sst": 1, "dnns": ["internet"]}],
+            }),
+        ),
+    ] {
+        assert_eq!(
+            (said.status, said.cause().as_str()),
+            (507, "INSUFFICIENT_RESOURCES")
+        );
+    }
+    assert_eq!(get(&router, &amf).json()["amfInstanceId"], "one");
+    let subscribers = get(&router, crate::subscribers::ADDED);
+    assert!(!subscribers.text().contains("imsi-001019999999999"));
+    let again = on(&disk.after_kill());
+    assert_eq!(get(&again, &amf).json()["amfInstanceId"], "one");
 }

@@ -4,20 +4,29 @@ use super::embedded::Embedded;
 use super::records::Udsf;
 use super::redis::Redis;
 use super::store::Store;
+use crate::durable::{self, StoreArgs, StoreCommand, Watch};
 use crate::runtime::{self, NfOptions, Profile};
 use anyhow::Context;
 use clap::Args;
+use corewire_store::file_system::OsFileSystem;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// The UDSF: keeps contexts of other network functions
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
   corewire nf udsf --listen 127.0.0.1:7005 --store state/udsf
   curl --http2-prior-knowledge -X PUT http://127.0.0.1:7005/nudsf-dr/v1/realm/amf/records/ue-1 \\
        -H 'content-type: application/json' -d '{\"state\":\"registered\"}'
-  curl --http2-prior-knowledge http://127.0.0.1:7005/nudsf-dr/v1/realm/amf/records/ue-1")]
+  curl --http2-prior-knowledge http://127.0.0.1:7005/nudsf-dr/v1/realm/amf/records/ue-1
+  corewire nf udsf check state/udsf"
+)]
 pub struct UdsfArgs {
+    #[command(subcommand)]
+    command: Option<StoreCommand>,
     #[command(flatten)]
     nf: NfOptions,
     /// Where records outlive the process: a folder, or redis://HOST:PORT [default: nowhere]
@@ -26,6 +35,8 @@ pub struct UdsfArgs {
     /// Octets of records that are held in memory; more are refused
     #[arg(long, default_value_t = 2 << 30, value_name = "OCTETS")]
     max_octets: usize,
+    #[command(flatten)]
+    durability: StoreArgs,
 }
 
 impl UdsfArgs {
@@ -34,22 +45,32 @@ impl UdsfArgs {
     /// # Errors
     /// When it cannot start.
     pub fn run(self) -> anyhow::Result<ExitCode> {
+        if let Some(command) = &self.command {
+            return command.run("udsf", |_, _| true);
+        }
         let profile = Profile::new("UDSF").service("nudsf-dr", "v1", &["AMF", "SMF"]);
-        let (store, max_octets) = (self.store, self.max_octets);
+        let (store, max_octets, durability) = (self.store, self.max_octets, self.durability);
         runtime::serve(&self.nf, profile, |runtime| {
             let store = match &store {
                 Some(url) if url.starts_with("redis://") => {
                     Store::Redis(Redis::open(url).with_context(|| format!("--store {url}"))?)
                 }
                 Some(folder) => Store::Embedded(
-                    Embedded::open(Some(Path::new(folder)), max_octets)
-                        .with_context(|| format!("--store {folder}"))?,
+                    Embedded::open(
+                        Arc::new(OsFileSystem),
+                        Path::new(folder),
+                        max_octets,
+                        durability.options(),
+                        Watch::of(runtime),
+                    )
+                    .with_context(|| format!("--store {folder}"))?,
                 ),
-                None => Store::Embedded(Embedded::open(None, max_octets)?),
+                None => Store::Embedded(Embedded::in_memory(max_octets)),
             };
             let records = runtime.gauge("records");
             if let Store::Embedded(embedded) = &store {
                 records.set(embedded.len() as u64);
+                durable::end_with(runtime, embedded.journal());
             }
             Ok(Udsf { store, records }.router())
         })

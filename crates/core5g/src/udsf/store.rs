@@ -59,10 +59,10 @@ impl Store {
     /// Puts a record; gives whether there was none.
     ///
     /// # Errors
-    /// 507 when there is no room, 503 when Redis does not answer.
+    /// 507 when there is no room, 503 when the disk refuses or Redis does not answer.
     pub(super) async fn put(&self, name: &str, record: &Record) -> Result<bool, Problem> {
         match self {
-            Self::Embedded(store) => store.put(name, record.to_value()),
+            Self::Embedded(store) => store.put(name, record.to_value()).await,
             Self::Redis(store) => store.put(name, record.to_value()).await,
         }
     }
@@ -82,10 +82,10 @@ impl Store {
     /// Removes a record; gives whether there was one.
     ///
     /// # Errors
-    /// 503 when Redis does not answer.
+    /// 507 or 503 when the disk refuses or Redis does not answer.
     pub(super) async fn remove(&self, name: &str) -> Result<bool, Problem> {
         match self {
-            Self::Embedded(store) => Ok(store.remove(name)),
+            Self::Embedded(store) => store.remove(name).await,
             Self::Redis(store) => store.remove(name).await,
         }
     }

@@ -3,14 +3,39 @@
 use super::embedded::Embedded;
 use super::records::Udsf;
 use super::store::{MAX_LISTED_OCTETS, MAX_RECORD, Store};
+use crate::durable::Watch;
 use crate::sbi::Router;
-use crate::sbi::asking::{self, Said};
+use crate::sbi::asking::{self, Said, now};
+use corewire_store::faulty::{Disk, Fault, INPUT_OUTPUT, When};
+use corewire_store::file_system::OsFileSystem;
 use std::path::Path;
+use std::sync::Arc;
 
 fn udsf(folder: Option<&Path>, max_octets: usize) -> Router<Udsf> {
-    let store = Store::Embedded(Embedded::open(folder, max_octets).unwrap());
+    let store = Store::Embedded(match folder {
+        Some(folder) => open(folder, max_octets),
+        None => Embedded::in_memory(max_octets),
+    });
     let records = crate::runtime::Gauge::default();
     Udsf { store, records }.router()
+}
+
+fn open(folder: &Path, max_octets: usize) -> Embedded {
+    let options = corewire_store::Options::default();
+    let disk = Arc::new(OsFileSystem);
+    Embedded::open(disk, folder, max_octets, options, Watch::of_test()).unwrap()
+}
+
+/// One on a disk of the test.
+fn udsf_on(disk: &Disk) -> Router<Udsf> {
+    let (disk, options) = (Arc::new(disk.clone()), corewire_store::Options::default());
+    let folder = Path::new("/store");
+    let store = Embedded::open(disk, folder, 1 << 20, options, Watch::of_test()).unwrap();
+    Udsf {
+        store: Store::Embedded(store),
+        records: crate::runtime::Gauge::default(),
+    }
+    .router()
 }
 
 fn ask(router: &Router<Udsf>, method: &str, path: &str, body: &str) -> Said {
@@ -80,17 +105,17 @@ fn a_list_of_long_records_comes_in_pages() {
 fn what_two_change_at_a_time_is_the_same_in_the_log() {
     const NAMES: usize = 40;
     let folder = tempfile::tempdir().unwrap();
-    let store = Embedded::open(Some(folder.path()), 1 << 30).unwrap();
+    let store = open(folder.path(), 1 << 30);
     for name in 0..NAMES {
         std::thread::scope(|scope| {
             for value in ["one", "two"] {
                 let store = &store;
                 scope.spawn(move || {
                     for _ in 0..100 {
-                        store.put(&name.to_string(), value.into()).unwrap();
-                        store.remove(&name.to_string());
+                        now(store.put(&name.to_string(), value.into())).unwrap();
+                        now(store.remove(&name.to_string())).unwrap();
                     }
-                    store.put(&name.to_string(), value.into()).unwrap();
+                    now(store.put(&name.to_string(), value.into())).unwrap();
                 });
             }
         });
@@ -102,7 +127,7 @@ fn what_two_change_at_a_time_is_the_same_in_the_log() {
     };
     let before = held(&store);
     drop(store);
-    let again = Embedded::open(Some(folder.path()), 1 << 30).unwrap();
+    let again = open(folder.path(), 1 << 30);
     assert_eq!(held(&again), before);
 }
 
@@ -143,4 +168,58 @@ fn records_outlive_the_process() {
     assert_eq!(ask(&router, "GET", path, "").text(), "499");
     let gone = "/nudsf-dr/v1/realm/amf/records/7";
     assert_eq!(ask(&router, "GET", gone, "").status, 404);
+}
+
+fn path(number: u32) -> String {
+    format!("/nudsf-dr/v1/realm/amf/records/ue-{number}")
+}
+
+#[test]
+fn refuses_changes_with_507_when_the_disk_is_full_and_keeps_what_it_acknowledged() {
+    let disk = Disk::new();
+    let router = udsf_on(&disk);
+    assert_eq!(ask(&router, "PUT", &path(0), "\"old\"").status, 201);
+    disk.set_room(Some(1500));
+    let mut taken = 1;
+    for number in 1..60 {
+        let said = ask(&router, "PUT", &path(number), &number.to_string());
+        if said.status == 201 {
+            taken += 1;
+            continue;
+        }
+        assert_eq!(
+            (said.status, said.cause().as_str()),
+            (507, "INSUFFICIENT_RESOURCES")
+        );
+        // What is refused is not there, not even until the end of the process.
+        assert_eq!(ask(&router, "GET", &path(number), "").status, 404);
+    }
+    assert!((3..59).contains(&taken), "{taken}");
+    assert_eq!(ask(&router, "PUT", &path(0), "\"new\"").status, 507);
+    assert_eq!(ask(&router, "DELETE", &path(0), "").status, 507);
+    let again = udsf_on(&disk.after_kill());
+    assert_eq!(ask(&again, "GET", &path(0), "").text(), "\"old\"");
+    for number in 1..60 {
+        let expected = if number < taken { 200 } else { 404 };
+        assert_eq!(
+            ask(&again, "GET", &path(number), "").status,
+            expected,
+            "{number}"
+        );
+    }
+}
+
+#[test]
+fn refuses_changes_with_503_when_the_disk_fails() {
+    let disk = Disk::new();
+    let router = udsf_on(&disk);
+    ask(&router, "PUT", &path(0), "\"old\"");
+    disk.set_fault(Some((When::From(0), Fault::Error(INPUT_OUTPUT))));
+    let said = ask(&router, "PUT", &path(0), "\"new\"");
+    assert_eq!(
+        (said.status, said.cause().as_str()),
+        (503, "SYSTEM_FAILURE")
+    );
+    assert_eq!(ask(&router, "DELETE", &path(0), "").status, 503);
+    assert_eq!(ask(&router, "GET", &path(0), "").text(), "\"old\"");
 }
