@@ -186,6 +186,47 @@ fn a_new_instance_is_called_as_soon_as_it_is_registered() {
 }
 
 #[test]
+fn an_instance_of_the_next_priority_is_called_when_the_preferred_one_is_gone() {
+    /// An AUSF beside the core's own.
+    struct Ausf(Child);
+    impl Drop for Ausf {
+        fn drop(&mut self) {
+            let _gone = self.0.kill();
+            let _gone = self.0.wait();
+        }
+    }
+    let core = Core::up(&[]);
+    let nrf = core.address("nrf");
+    let secret = core.state().join("client.secret");
+    let requests = core.number("nrf", "requests");
+    let second = Command::new(PROGRAM)
+        .args([
+            "nf",
+            "ausf",
+            "--nrf",
+            &nrf,
+            "--priority",
+            "10",
+            "--client-secret",
+        ])
+        .arg(&secret)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let _second = Ausf(second);
+    core.counts("nrf", "instances", 8);
+    core.until(PATIENCE, "a discovery by the AMF", || {
+        core.number("nrf", "requests") > requests + 4
+    });
+    core.kill("ausf");
+    // The lease of the first is not over: discovery still gives both.
+    let all = core.attach(&["--ues", "5", "--detach"]);
+    assert_eq!(all["finished"], 5, "{all}\n{}", core.logs());
+}
+
+#[test]
 fn ues_of_a_lost_gnb_have_no_user_plane_any_more_although_the_smf_was_away() {
     const UES: u64 = 100;
     let core = Core::up(&[]);

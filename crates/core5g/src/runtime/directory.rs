@@ -194,6 +194,12 @@ impl Directory {
         missing.map(|(service, _)| service.clone()).collect()
     }
 
+    /// What is known of where a service is; `None` when this NF never said that it calls it.
+    pub(super) fn known(&self, service: &str) -> Option<Known> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(service).cloned()
+    }
+
     /// Where a request goes that only some instances of `service` serve: the first choice, then the
     /// alternatives, each as `http://host:port`. `None` when all instances serve it: the mesh chooses.
     pub(super) fn select(&self, service: &str, wanted: Wanted<'_>) -> Option<Vec<String>> {

@@ -145,8 +145,9 @@ impl Grants {
 
     async fn ask(&self, sbi: &Sbi, service: &str) -> Option<Arc<Token>> {
         let nrf = self.nrf.as_deref()?;
-        // To an instance that is not registered the NRF grants nothing.
-        sbi.until_registered(TIMEOUT).await;
+        if !sbi.until_offered(service, TIMEOUT).await {
+            return None;
+        }
         let mut form = format!(
             "grant_type=client_credentials&nfInstanceId={}&nfType={}&targetNfType={}&scope={service}",
             sbi.instance(),

@@ -19,6 +19,7 @@ mod gate;
 mod grants;
 mod guard;
 mod hosted;
+mod load;
 mod notices;
 mod options;
 mod profile;
@@ -45,6 +46,7 @@ use grants::Grants;
 use guard::Guard;
 use hosted::Hosted;
 use notices::Notices;
+use profile::Share;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use std::future::Future;
 use std::net::SocketAddr;
@@ -299,7 +301,11 @@ fn run<S: Service>(
         runtime.spawn(0, async move { task.grants().keep(&task.sbi(0)).await });
     }
     hosted.host(service, guard);
-    profile.complete(runtime.instance(), scheme, &advertised);
+    let share = Share {
+        priority: options.priority,
+        capacity: options.capacity,
+    };
+    profile.complete(runtime.instance(), scheme, &advertised, share);
     let registered = match &options.nrf {
         Some(nrf) => {
             // First: the NRF gives tokens to who is registered.

@@ -28,6 +28,13 @@ pub(crate) struct NfOptions {
     /// How other NFs are called: rest, grpc, native or shm. All of them are answered
     #[arg(long, default_value = "rest", value_name = "NAME", value_parser = transport)]
     pub(crate) transport: Transport,
+    /// Its priority among the instances of its type (TS 29.510, 6.1.6.2.2): the lowest number is called
+    /// first
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    pub(crate) priority: u16,
+    /// Its share of the calls among instances of one priority
+    #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+    pub(crate) capacity: u16,
     /// Register at this NRF, and find other NFs there
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) nrf: Option<String>,

@@ -14,6 +14,13 @@ pub(crate) struct Profile {
     document: Map<String, Value>,
 }
 
+/// How an instance shares calls with others of its type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) priority: u16,
+    pub(super) capacity: u16,
+}
+
 /// A service that is offered.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
@@ -98,7 +105,13 @@ impl Profile {
     }
 
     /// Fills in what is known only when the process listens.
-    pub(super) fn complete(&mut self, instance: &str, scheme: &str, place: &Advertised) {
+    pub(super) fn complete(
+        &mut self,
+        instance: &str,
+        scheme: &str,
+        place: &Advertised,
+        share: Share,
+    ) {
         // One of the three members each (TS 29.510, 6.1.6.2.2, 6.1.6.2.3 and 6.1.6.2.5).
         let (of_nf, of_service, end_point) = match &place.host {
             Host::V4(address) => (
@@ -132,9 +145,6 @@ impl Profile {
                     "scheme": scheme,
                     "nfServiceStatus": "REGISTERED",
                     "ipEndPoints": [end_point],
-                    "priority": 0,
-                    "capacity": 100,
-                    "load": 0,
                 });
                 extend(&mut service, &of_service);
                 if !offer.for_types.is_empty() {
@@ -149,8 +159,9 @@ impl Profile {
             "nfType": self.nf_type,
             "nfStatus": "REGISTERED",
             "heartBeatTimer": 10,
-            "priority": 0,
-            "capacity": 100,
+            // Those of its services, too: none of them says otherwise. The load is told by heartbeats.
+            "priority": share.priority,
+            "capacity": share.capacity,
             "load": 0,
             "nfServices": list,
         });
@@ -198,7 +209,11 @@ mod tests {
 
     fn registered(host: Host) -> Value {
         let mut profile = Profile::new("UDM").service("nudm-ueau", "v1", &[]);
-        profile.complete("id", "http", &Advertised { host, port: 7000 });
+        let share = Share {
+            priority: 3,
+            capacity: 50,
+        };
+        profile.complete("id", "http", &Advertised { host, port: 7000 }, share);
         profile.document()
     }
 
@@ -206,6 +221,7 @@ mod tests {
     fn each_kind_of_host_is_registered_in_its_own_member() {
         let v4 = registered(Host::V4(Ipv4Addr::LOCALHOST));
         assert_eq!(v4["ipv4Addresses"], json!(["127.0.0.1"]));
+        assert_eq!((&v4["priority"], &v4["capacity"]), (&json!(3), &json!(50)));
         let end_point = &v4["nfServices"][0]["ipEndPoints"][0];
         assert_eq!(
             *end_point,

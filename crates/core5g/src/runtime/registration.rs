@@ -6,6 +6,7 @@
 //!    └───── again, later ──────┴───────────────────────────────┘       DELETE at the end
 //! ```
 
+use super::load::Meter;
 use super::profile::Profile;
 use super::{Runtime, SbiRequest};
 use serde_json::{Value, json};
@@ -107,19 +108,33 @@ impl Registration {
     /// Says every now and then that it is alive, until the NRF does not know it any more.
     async fn beat(&self, every: Duration) {
         let every = every.clamp(Duration::from_millis(500), Duration::from_secs(60));
-        let patch = json!([{"op": "replace", "path": "/nfStatus", "value": "REGISTERED"}]);
+        let mut meter = Meter::new(self.runtime.loops().len());
+        // As it was registered.
+        let mut told = 0;
         let mut wait = every;
         loop {
             self.runtime.sleep(wait).await;
             if self.has_ended() {
                 return;
             }
+            let load = meter.read();
+            let mut patch =
+                vec![json!({"op": "replace", "path": "/nfStatus", "value": "REGISTERED"})];
+            if load != told {
+                patch.push(json!({"op": "replace", "path": "/load", "value": load}));
+            }
             let request = SbiRequest::patch(self.path())
-                .octets("application/json-patch+json", patch.to_string())
+                .octets(
+                    "application/json-patch+json",
+                    Value::from(patch).to_string(),
+                )
                 .within(TIMEOUT);
             let request = self.runtime.grants().credited(request);
             match self.runtime.sbi(0).at_nrf(&self.nrf, request).await {
-                Ok(_) => wait = every,
+                Ok(_) => {
+                    told = load;
+                    wait = every;
+                }
                 Err(failure) if failure.status() == Some(404) => return,
                 // It may be another process when it is there again, which knows nobody: until all have
                 // registered anew it finds nobody for others.

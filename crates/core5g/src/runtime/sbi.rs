@@ -3,6 +3,7 @@
 //! A method other than POST, a query and a status other than 200 travel in headers that belong to the
 //! transport (`docs/http2.md`); over REST they are what they look like.
 
+use super::directory::Known;
 use super::{Flow, Runtime};
 use crate::selection::Wanted;
 use crate::trace::{self, Kind, Moment};
@@ -32,7 +33,7 @@ const RESTART: Duration = Duration::from_secs(2);
 /// Between two looks whether there is one.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Between two looks whether this NF is registered.
+/// Between two looks whether a service can be called.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The way to other NFs by one event loop. Clones are cheap.
@@ -83,6 +84,10 @@ impl Sbi {
             match channel.call(message.clone()).await {
                 Err(error) if nobody_took_it(&error) && Instant::now() < give_up => {
                     self.runtime.sleep(AGAIN).await;
+                    // No token is granted for a service that no instance offers.
+                    if !shown {
+                        shown = grants.show(self, service, &mut message).await;
+                    }
                 }
                 answered if shown && is_unauthorized(&answered) => {
                     grants.refused(service, &mut message);
@@ -217,10 +222,17 @@ impl Sbi {
         self.runtime.instance()
     }
 
-    /// Waits until this NF is registered, at most this long.
-    pub(super) async fn until_registered(&self, patience: Duration) {
+    /// Waits until the NRF can grant a token for a service: this NF is registered, and discovery knows
+    /// the service. At most this long; false when no instance offers it.
+    pub(super) async fn until_offered(&self, service: &str, patience: Duration) -> bool {
         let until = Instant::now() + patience;
-        while self.runtime.notices().registrations() == 0 && Instant::now() < until {
+        let directory = self.runtime.directory();
+        loop {
+            let is_registered = self.runtime.notices().registrations() > 0;
+            let known = directory.known(service);
+            if is_registered && known != Some(Known::NotYet) || Instant::now() >= until {
+                return known != Some(Known::Nowhere);
+            }
             self.runtime.sleep(LOOK_AGAIN).await;
         }
     }
