@@ -5,17 +5,19 @@ use crate::config::{Config, ControlTls, Faults, MAX_CONFIG_OCTETS, TlsFiles};
 use crate::hub::Hub;
 use crate::log::Log;
 use crate::registry::{Instance, Refusal, Registry, RegistryAnswer};
+use crate::rights::Secret;
 use crate::service::ControlService;
 use crate::store::{Kept, Store};
 use crate::watch::{FileWatch, LOOK_EVERY};
 use corewire_transport::tls::{Files, ServerTls, TlsFault};
 use corewire_transport::{Address, Server, ServerOptions, parse_address};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -245,9 +247,11 @@ impl Plane {
         catalog.set_config(now, Arc::clone(&config), &registry);
         let shown = file.display().to_string();
         let hub = Arc::new(Hub::new(catalog, registry, shown).map_err(StartFault::Io)?);
+        read_secret(&hub, &file, &config, &options.log);
         let service = ControlService {
             hub: Arc::clone(&hub),
             log: options.log.clone(),
+            identifies: false,
         };
         let asked = Arc::new(AtomicBool::new(false));
         let mut thread = ControlThread {
@@ -277,7 +281,8 @@ impl Plane {
         })
     }
 
-    /// Registry, status and xDS, to be hosted by a server.
+    /// Registry, status and xDS, to be hosted by a server, which sees to it that only those who may
+    /// register, renew and remove instances.
     #[must_use]
     pub fn service(&self) -> ControlService {
         self.service.clone()
@@ -286,7 +291,10 @@ impl Plane {
     /// The registry, for who is in the same process.
     #[must_use]
     pub fn registry(&self) -> RegistryHandle {
-        RegistryHandle(Arc::clone(&self.handle.hub))
+        RegistryHandle {
+            hub: Arc::clone(&self.handle.hub),
+            own: Arc::default(),
+        }
     }
 }
 
@@ -299,9 +307,16 @@ impl Drop for Plane {
     }
 }
 
-/// A registry in this process.
+/// What a handle registered, by name, with the leases that it got.
+type Own = HashMap<Arc<str>, (Instance, String)>;
+
+/// A registry in this process. What is registered through it, or a clone of it, comes back at its next
+/// heartbeat when somebody else has registered under the same name.
 #[derive(Clone)]
-pub struct RegistryHandle(Arc<Hub>);
+pub struct RegistryHandle {
+    hub: Arc<Hub>,
+    own: Arc<Mutex<Own>>,
+}
 
 impl RegistryHandle {
     /// Registers an instance, or changes it; gives how long it stays without a heartbeat.
@@ -309,7 +324,9 @@ impl RegistryHandle {
     /// # Errors
     /// What is wrong with it, or that there is no room.
     pub fn register(&self, instance: Instance) -> Result<Duration, Refusal> {
-        let granted = self.0.register(instance)?;
+        let granted = self.hub.register(instance.clone())?;
+        let lease = (instance.clone(), granted.lease_id);
+        self.own().insert(instance.id, lease);
         Ok(Duration::from_millis(granted.ttl_ms))
     }
 
@@ -318,7 +335,14 @@ impl RegistryHandle {
     /// # Errors
     /// When it is not registered (any more).
     pub fn heartbeat(&self, id: &str) -> Result<(), Refusal> {
-        self.0.heartbeat(id)
+        let known = self.own().get(id).cloned();
+        let Some((instance, lease)) = known else {
+            return self.hub.heartbeat(id, "");
+        };
+        match self.hub.heartbeat(id, &lease) {
+            Err(Refusal::NotRegistered) => self.register(instance).map(drop),
+            told => told,
+        }
     }
 
     /// Ends a registration.
@@ -326,7 +350,12 @@ impl RegistryHandle {
     /// # Errors
     /// When there is none.
     pub fn leave(&self, id: &str) -> Result<(), Refusal> {
-        self.0.leave(id)
+        self.own().remove(id);
+        self.hub.leave(id, "")
+    }
+
+    fn own(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -351,7 +380,7 @@ impl Control {
         let mut server_options = ServerOptions::default();
         server_options.loops = options.loops.max(1);
         server_options.tls = server_tls(&plane.file, &plane.config)?;
-        let service = Arc::new(plane.service());
+        let service = Arc::new(plane.service().identifying());
         let server = Server::start(&listen, service, server_options).map_err(StartFault::Io)?;
         Ok(Self {
             addresses: server.addresses().to_vec(),
@@ -401,6 +430,18 @@ fn addresses(options: &ControlOptions, of_file: &[String]) -> Result<Vec<Address
             .map_err(|fault| StartFault::Io(io::Error::new(io::ErrorKind::InvalidInput, fault)))
     };
     texts.iter().map(parse).collect()
+}
+
+/// Reads the secret of the registry, whose file is relative to the one it is named in.
+fn read_secret(hub: &Hub, file: &Path, config: &Config, log: &Log) {
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let secret = config.registry.secret_file.as_ref();
+    let secret = secret.map(|secret| folder.join(secret));
+    let (secret, fault) = Secret::read(secret.as_deref());
+    if let Some(fault) = fault {
+        log.line(&fault);
+    }
+    hub.set_secret(secret);
 }
 
 /// TLS of the own port. Files are relative to the one they are written in, and read again when
@@ -600,6 +641,7 @@ impl ControlThread {
         drop(roll);
         let snapshot = catalog.snapshot();
         drop(catalog);
+        read_secret(&self.hub, &self.file, &config, &self.log);
         self.hub.publish(snapshot);
         self.served = now;
         self.waits = false;

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::generated::control::{ClientStatus, ServiceStatus, StatusResponse};
 use crate::generated::registry as message;
 use crate::registry::{Change, Instance, Refusal, Registry, RegistryAnswer};
+use crate::rights::Secret;
 use crate::snapshot::Snapshot;
 use crate::xds::{AdsStream, Variant};
 use rustix::event::{EventfdFlags, eventfd};
@@ -36,6 +37,7 @@ pub(crate) struct Hub {
     report: Mutex<Report>,
     wake: ControlWake,
     closing: AtomicBool,
+    secret: Mutex<Secret>,
     started: Instant,
 }
 
@@ -121,6 +123,15 @@ impl StreamSlot {
 }
 
 impl Hub {
+    /// What those who register must show.
+    pub(crate) fn secret(&self) -> Secret {
+        lock(&self.secret).clone()
+    }
+
+    pub(crate) fn set_secret(&self, secret: Secret) {
+        *lock(&self.secret) = secret;
+    }
+
     pub(crate) fn new(catalog: Catalog, registry: Registry, file: String) -> io::Result<Self> {
         let config = Arc::clone(catalog.config());
         let current = Mutex::new(catalog.snapshot());
@@ -142,6 +153,7 @@ impl Hub {
             }),
             wake: ControlWake::new()?,
             closing: AtomicBool::new(false),
+            secret: Mutex::default(),
             started: Instant::now(),
         })
     }
@@ -342,7 +354,7 @@ impl Hub {
 
 impl RegistryAnswer for Hub {
     fn register(&self, instance: Instance) -> Result<message::RegisterResponse, Refusal> {
-        let id = instance.id.to_string();
+        let id = Arc::clone(&instance.id);
         let mut roll = self.roll();
         let is_new = !roll.config.services.contains_key(&instance.service)
             && roll.registry.of_service(&instance.service).next().is_none();
@@ -354,24 +366,25 @@ impl RegistryAnswer for Hub {
             return Err(Refusal::TooManyServices { limit });
         }
         let ttl = roll.registry.register(Instant::now(), instance)?;
+        let lease = roll.registry.find(&id).map(|it| it.lease());
         let changed = roll.collect();
         drop(roll);
         if changed {
             self.wake.wake();
         }
         Ok(message::RegisterResponse {
-            lease_id: id,
+            lease_id: lease.unwrap_or_default(),
             ttl_ms: u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
         })
     }
 
-    fn heartbeat(&self, id: &str) -> Result<(), Refusal> {
-        self.roll().registry.heartbeat(Instant::now(), id)
+    fn heartbeat(&self, id: &str, lease: &str) -> Result<(), Refusal> {
+        self.roll().registry.heartbeat(Instant::now(), id, lease)
     }
 
-    fn leave(&self, id: &str) -> Result<(), Refusal> {
+    fn leave(&self, id: &str, lease: &str) -> Result<(), Refusal> {
         let mut roll = self.roll();
-        roll.registry.leave(id)?;
+        roll.registry.leave(id, lease)?;
         roll.collect();
         drop(roll);
         self.wake.wake();

@@ -38,6 +38,16 @@ const TURN: usize = 32;
 pub struct ControlService {
     pub(crate) hub: Arc<Hub>,
     pub(crate) log: Log,
+    /// Callers that register must show who they are; otherwise the host of this service asks them.
+    pub(crate) identifies: bool,
+}
+
+impl ControlService {
+    /// The same, and it asks those who register who they are.
+    pub(crate) const fn identifying(mut self) -> Self {
+        self.identifies = true;
+        self
+    }
 }
 
 impl std::fmt::Debug for ControlService {
@@ -65,7 +75,11 @@ impl Service for ControlService {
             let status = read.map(|_| self.hub.status(Instant::now()));
             return status.map_or_else(Response::failed, |status| codec::write(form, &status));
         }
-        let rights = Rights::of(&self.hub, context.peer().certificate.as_deref());
+        let rights = if self.identifies {
+            Rights::of(&self.hub, context.peer(), &request.headers)
+        } else {
+            Rights::all(&self.hub)
+        };
         match registry::answer(&rights, &request) {
             Some(answer) => answer.unwrap_or_else(Response::failed),
             None => Response::failed(Status::of(Code::Unimplemented)),

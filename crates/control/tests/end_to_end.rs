@@ -68,7 +68,10 @@ fn instances_register_over_every_transport_and_clients_hear_of_it() {
         let response = ads.hear();
         assert_eq!(endpoints(&response), present + 2, "{protocol}");
         ads.ack(&["smf"], &response);
-        let beat = HeartbeatRequest { instance_id: id };
+        let beat = HeartbeatRequest {
+            instance_id: id,
+            ..HeartbeatRequest::default()
+        };
         let _: HeartbeatResponse = call(&client, HEARTBEAT, &beat).unwrap();
     }
     let client = plane.client("native");
@@ -80,6 +83,7 @@ fn instances_register_over_every_transport_and_clients_hear_of_it() {
 
     let leave = LeaveRequest {
         instance_id: "i-grpc".into(),
+        ..LeaveRequest::default()
     };
     let _: LeaveResponse = call(&client, LEAVE, &leave).unwrap();
     let response = ads.hear();
@@ -94,6 +98,7 @@ fn instances_register_over_every_transport_and_clients_hear_of_it() {
     assert_eq!(endpoints(&response), 2);
     let beat = HeartbeatRequest {
         instance_id: "i-native".into(),
+        ..HeartbeatRequest::default()
     };
     let refused = call::<_, HeartbeatResponse>(&client, HEARTBEAT, &beat).unwrap_err();
     assert!(refused.contains("register again"), "{refused}");
@@ -249,6 +254,7 @@ fn a_restart_is_not_noticed() {
         HEARTBEAT,
         &HeartbeatRequest {
             instance_id: "i-7".into(),
+            ..HeartbeatRequest::default()
         },
     )
     .unwrap();
@@ -297,6 +303,7 @@ fn many_updates_are_few_pushes_and_the_last_state_arrives() {
         }
         let leave = LeaveRequest {
             instance_id: "i-9999".into(),
+            ..LeaveRequest::default()
         };
         let _: LeaveResponse = call(&client, LEAVE, &leave).unwrap();
         begun.elapsed()

@@ -150,6 +150,7 @@ fn our_client_follows(features: &str) {
     }
     let leave = LeaveRequest {
         instance_id: "i-2".into(),
+        ..LeaveRequest::default()
     };
     let _: LeaveResponse = call(&plane.client("native"), LEAVE, &leave).unwrap();
     until(&channel, "one again", is(&["one"]));

@@ -62,11 +62,13 @@ fn a_certificate_says_which_service_may_be_registered() {
     register(&elsewhere, "elsewhere", "i-3").unwrap();
     let beat = HeartbeatRequest {
         instance_id: "i-1".into(),
+        ..HeartbeatRequest::default()
     };
     let refused = call::<_, HeartbeatResponse>(&elsewhere, HEARTBEAT, &beat).unwrap_err();
     assert!(refused.contains("not for \"smf\""), "{refused}");
     let leave = LeaveRequest {
         instance_id: "i-1".into(),
+        ..LeaveRequest::default()
     };
     call::<_, LeaveResponse>(&elsewhere, LEAVE, &leave).unwrap_err();
     register(&elsewhere, "elsewhere", "i-1").unwrap_err();

@@ -64,7 +64,7 @@ fn a_registered_service_is_served_and_stays_for_a_while() {
     }
     assert!(!catalog.refresh(now, [&c], &registry), "nothing changed");
 
-    registry.leave("i-0").unwrap();
+    registry.leave("i-0", "").unwrap();
     assert!(catalog.refresh(now, [&c], &registry));
     assert!(!catalog.handle_timeout(now + FORGET_AFTER / 2));
     let listeners = |catalog: &Catalog| {
@@ -93,7 +93,7 @@ fn services_without_instances_are_not_kept_beyond_the_limit() {
         let snapshot = catalog.snapshot();
         let served = snapshot.set(&View::Grpc, ResourceType::Cluster);
         assert!(served.get(&name).is_some(), "who is there is served");
-        registry.leave(&name).unwrap();
+        registry.leave(&name, "").unwrap();
         catalog.refresh(now, [&name], &registry);
     }
     assert!(

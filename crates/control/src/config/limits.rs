@@ -21,6 +21,12 @@ pub struct RegistryConfig {
     /// Whether an instance may be registered, renewed and removed only by whom a certificate says
     /// that he stands for its service; needs TLS with authorities. Default no.
     pub by_certificate: bool,
+    /// The file with the secret that those show who register (`authorization: Bearer SECRET`), relative
+    /// to the configuration file. Default none.
+    pub secret_file: Option<std::path::PathBuf>,
+    /// Whether those who are not on this host may register without a secret or a certificate. Default
+    /// no.
+    pub anonymous: bool,
 }
 
 impl Default for RegistryConfig {
@@ -32,6 +38,8 @@ impl Default for RegistryConfig {
             restart_grace: Duration::from_secs(30),
             open: true,
             by_certificate: false,
+            secret_file: None,
+            anonymous: false,
         }
     }
 }
@@ -58,6 +66,19 @@ impl RegistryConfig {
         }
         if let Some(asked) = table.take("by-certificate").and_then(|v| v.boolean()) {
             config.by_certificate = asked;
+        }
+        config.secret_file = table
+            .take("secret-file")
+            .and_then(|v| v.string())
+            .map(Into::into);
+        if let Some(anonymous) = table.take("anonymous").and_then(|v| v.boolean()) {
+            config.anonymous = anonymous;
+        }
+        if config.anonymous && (config.by_certificate || config.secret_file.is_some()) {
+            table.fault(
+                "anonymous registration beside a secret or certificates",
+                "remove anonymous = true",
+            );
         }
         if config.min_ttl > config.max_ttl {
             table.fault(

@@ -140,6 +140,8 @@ pub struct Retry {
     pub backoff: Option<Duration>,
     /// The longest pause.
     pub max_backoff: Option<Duration>,
+    /// All calls of the route may be repeated, not only those whose method is idempotent.
+    pub repeat_all: bool,
 }
 
 /// What a ring is asked with.
@@ -491,6 +493,8 @@ fn retry(mut table: Table<'_, '_>) -> Option<Retry> {
         span("backoff"),
         span("max-backoff"),
     );
+    let repeat = table.take("repeat");
+    let repeat = repeat.and_then(|value| value.one_of(&[("idempotent", false), ("all", true)]));
     if max_backoff.is_some_and(|most| backoff.is_none_or(|base| base > most)) {
         table.fault(
             "max-backoff is below backoff",
@@ -505,6 +509,7 @@ fn retry(mut table: Table<'_, '_>) -> Option<Retry> {
         per_try_timeout,
         backoff,
         max_backoff,
+        repeat_all: repeat.unwrap_or(false),
     })
 }
 

@@ -49,6 +49,8 @@ pub struct RegisterResponse {
 pub struct HeartbeatRequest {
     #[prost(string, tag = "1")]
     pub instance_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub lease_id: ::prost::alloc::string::String,
 }
 #[derive(::serde::Serialize, ::serde::Deserialize)]
 #[serde(default)]
@@ -60,6 +62,8 @@ pub struct HeartbeatResponse {}
 pub struct LeaveRequest {
     #[prost(string, tag = "1")]
     pub instance_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub lease_id: ::prost::alloc::string::String,
 }
 #[derive(::serde::Serialize, ::serde::Deserialize)]
 #[serde(default)]

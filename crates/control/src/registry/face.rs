@@ -17,8 +17,9 @@ pub const LIST: Operation = Operation::from_static("corewire.registry.v1.Registr
 /// Who does what the messages ask for.
 pub(crate) trait RegistryAnswer {
     fn register(&self, instance: Instance) -> Result<message::RegisterResponse, Refusal>;
-    fn heartbeat(&self, id: &str) -> Result<(), Refusal>;
-    fn leave(&self, id: &str) -> Result<(), Refusal>;
+    /// An empty lease is whichever holds.
+    fn heartbeat(&self, id: &str, lease: &str) -> Result<(), Refusal>;
+    fn leave(&self, id: &str, lease: &str) -> Result<(), Refusal>;
     fn list(&self, service: &str) -> message::ListResponse;
 }
 
@@ -32,7 +33,10 @@ pub(crate) fn answer(
     let operation = &request.operation;
     Some(if *operation == HEARTBEAT {
         codec::read::<message::HeartbeatRequest>(form, request)
-            .and_then(|beat| registry.heartbeat(&beat.instance_id).map_err(refused))
+            .and_then(|beat| {
+                let (id, lease) = (&beat.instance_id, &beat.lease_id);
+                registry.heartbeat(id, lease).map_err(refused)
+            })
             .map(|()| codec::write(form, &message::HeartbeatResponse {}))
     } else if *operation == REGISTER {
         codec::read::<message::RegisterRequest>(form, request)
@@ -41,7 +45,10 @@ pub(crate) fn answer(
             .map(|granted| codec::write(form, &granted))
     } else if *operation == LEAVE {
         codec::read::<message::LeaveRequest>(form, request)
-            .and_then(|leave| registry.leave(&leave.instance_id).map_err(refused))
+            .and_then(|leave| {
+                let (id, lease) = (&leave.instance_id, &leave.lease_id);
+                registry.leave(id, lease).map_err(refused)
+            })
             .map(|()| codec::write(form, &message::LeaveResponse {}))
     } else if *operation == LIST {
         codec::read::<message::ListRequest>(form, request)

@@ -3,6 +3,8 @@
 use super::refusal::{FieldFault, Refusal};
 use crate::config::{Metadata, Transport};
 use crate::generated::registry as message;
+use crate::resources::Digest;
+use prost::Message;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +60,13 @@ impl Instance {
             metadata: Metadata::new(),
             ttl: Duration::ZERO,
         }
+    }
+
+    /// The name of a registration of this instance with these properties.
+    pub(crate) fn lease(&self) -> String {
+        let message = self.message(String::new());
+        let digest = Digest::of(&[&message.encode_to_vec()]);
+        format!("{}.{digest}", self.id)
     }
 
     /// Every fault of it.
@@ -197,20 +206,26 @@ impl TryFrom<message::RegisterRequest> for Instance {
 
 impl From<&Instance> for message::Instance {
     fn from(instance: &Instance) -> Self {
-        Self {
-            service: instance.service.to_string(),
-            instance_id: instance.id.to_string(),
-            address: instance.address.to_string(),
-            transport: instance.transport.map_or("", Transport::name).into(),
-            weight: instance.weight,
+        instance.message(instance.lease())
+    }
+}
+
+impl Instance {
+    fn message(&self, lease_id: String) -> message::Instance {
+        message::Instance {
+            service: self.service.to_string(),
+            instance_id: self.id.to_string(),
+            address: self.address.to_string(),
+            transport: self.transport.map_or("", Transport::name).into(),
+            weight: self.weight,
             locality: Some(message::Locality {
-                region: instance.region.clone(),
-                zone: instance.zone.clone(),
+                region: self.region.clone(),
+                zone: self.zone.clone(),
             }),
-            priority: instance.priority,
-            metadata: instance.metadata.clone(),
-            ttl_ms: u64::try_from(instance.ttl.as_millis()).unwrap_or(u64::MAX),
-            lease_id: instance.id.to_string(),
+            priority: self.priority,
+            metadata: self.metadata.clone(),
+            ttl_ms: u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX),
+            lease_id,
         }
     }
 }

@@ -53,6 +53,10 @@ pub enum Departure {
     Replaced,
 }
 
+fn is_lease_of(lease: &str, instance: &Instance) -> bool {
+    lease.is_empty() || lease == instance.lease()
+}
+
 struct Entry {
     instance: Arc<Instance>,
     deadline: Instant,
@@ -139,23 +143,27 @@ impl Registry {
         Ok(ttl)
     }
 
-    /// Notes that an instance is still there.
+    /// Notes that an instance is still there; an empty lease is whichever holds.
     ///
     /// # Errors
-    /// When it is not registered: it shall register again.
-    pub fn heartbeat(&mut self, now: Instant, id: &str) -> Result<(), Refusal> {
+    /// When it is not registered, or another registration took its place: it shall register again.
+    pub fn heartbeat(&mut self, now: Instant, id: &str, lease: &str) -> Result<(), Refusal> {
         let entry = self.instances.get_mut(id).ok_or(Refusal::NotRegistered)?;
+        if !is_lease_of(lease, &entry.instance) {
+            return Err(Refusal::NotRegistered);
+        }
         // After a restart the grace may reach further than one lease from now.
         entry.deadline = entry.deadline.max(now + entry.instance.ttl);
         Ok(())
     }
 
-    /// Takes an instance away.
+    /// Takes an instance away; an empty lease is whichever holds.
     ///
     /// # Errors
-    /// When it is not registered.
-    pub fn leave(&mut self, id: &str) -> Result<(), Refusal> {
-        if self.remove(id, Departure::Left) {
+    /// When it is not registered, or another registration took its place.
+    pub fn leave(&mut self, id: &str, lease: &str) -> Result<(), Refusal> {
+        let is_its = |instance: &Arc<Instance>| is_lease_of(lease, instance);
+        if self.find(id).is_some_and(is_its) && self.remove(id, Departure::Left) {
             Ok(())
         } else {
             Err(Refusal::NotRegistered)

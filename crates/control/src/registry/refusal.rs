@@ -35,6 +35,8 @@ pub enum Refusal {
         /// What it is for.
         names: Vec<String>,
     },
+    /// The caller did not show who it is.
+    NotIdentified,
     /// There are as many services as there may be.
     TooManyServices {
         /// How many may be.
@@ -57,6 +59,7 @@ impl Refusal {
             Self::NotRegistered => Code::NotFound,
             Self::UnknownService => Code::FailedPrecondition,
             Self::NotYours { .. } => Code::PermissionDenied,
+            Self::NotIdentified => Code::Unauthenticated,
             Self::Full { .. } | Self::TooManyServices { .. } => Code::ResourceExhausted,
         };
         Status::new(code, self.to_string())
@@ -89,6 +92,9 @@ impl fmt::Display for Refusal {
                 f,
                 "this certificate stands for {}, not for {service:?}",
                 names.join(", ")
+            ),
+            Self::NotIdentified => f.write_str(
+                "who registers, renews or removes instances must show the secret of registry.secret-file (authorization: Bearer …), or a certificate where registry.by-certificate is set; without either only callers on this host may",
             ),
             Self::TooManyServices { limit } => write!(
                 f,

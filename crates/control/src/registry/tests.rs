@@ -24,7 +24,7 @@ fn an_instance_lapses_after_its_lease_and_not_before() {
     assert!(matches!(changes(&mut registry)[..], [Change::Present(_)]));
 
     let later = start + Duration::from_millis(1500);
-    registry.heartbeat(later, "i-1").unwrap();
+    registry.heartbeat(later, "i-1", "").unwrap();
     registry.handle_timeout(start + Duration::from_secs(2));
     assert_eq!(registry.len(), 1, "its heartbeat counts");
     assert_eq!(
@@ -38,7 +38,7 @@ fn an_instance_lapses_after_its_lease_and_not_before() {
         [Change::Gone(_, Departure::Lapsed)]
     ));
     assert_eq!(
-        registry.heartbeat(later, "i-1"),
+        registry.heartbeat(later, "i-1", ""),
         Err(Refusal::NotRegistered)
     );
     assert_eq!(registry.poll_timeout(), None);
@@ -66,8 +66,8 @@ fn registering_again_tells_only_what_is_new() {
     ));
     assert_eq!(registry.of_service("smf").count(), 0);
     assert_eq!(registry.of_service("amf").count(), 1);
-    registry.leave("i-1").unwrap();
-    assert_eq!(registry.leave("i-1"), Err(Refusal::NotRegistered));
+    registry.leave("i-1", "").unwrap();
+    assert_eq!(registry.leave("i-1", ""), Err(Refusal::NotRegistered));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn after_a_restart_instances_have_time_to_come_back() {
         changes(&mut registry).is_empty(),
         "clients and store know it"
     );
-    registry.heartbeat(now, "i-1").unwrap();
+    registry.heartbeat(now, "i-1", "").unwrap();
     let grace = RegistryConfig::default().restart_grace;
     registry.handle_timeout(now + grace - Duration::from_millis(1));
     assert_eq!(registry.len(), 1);
@@ -167,8 +167,8 @@ proptest! {
                     one.ttl = Duration::from_millis(ttl);
                     let _full = registry.register(now, one);
                 }
-                Step::Heartbeat(id) => drop(registry.heartbeat(now, &format!("i{id}"))),
-                Step::Leave(id) => drop(registry.leave(&format!("i{id}"))),
+                Step::Heartbeat(id) => drop(registry.heartbeat(now, &format!("i{id}"), "")),
+                Step::Leave(id) => drop(registry.leave(&format!("i{id}"), "")),
                 Step::Wait(ms) => {
                     now += Duration::from_millis(ms);
                     registry.handle_timeout(now);
@@ -188,4 +188,31 @@ proptest! {
             prop_assert_eq!(registry.poll_timeout().is_some(), !registry.is_empty());
         }
     }
+}
+
+#[test]
+fn an_instance_that_was_replaced_hears_it_and_comes_back() {
+    let now = Instant::now();
+    let mut registry = Registry::new(RegistryConfig::default(), 10);
+    let own = Instance::new("smf", "i-1", "10.0.0.1:80".parse().unwrap());
+    let other = Instance::new("smf", "i-1", "10.0.0.2:80".parse().unwrap());
+    let register = |registry: &mut Registry, instance: &Instance| {
+        registry.register(now, instance.clone()).unwrap();
+        registry.find("i-1").unwrap().lease()
+    };
+    let lease = register(&mut registry, &own);
+    assert_eq!(register(&mut registry, &own), lease, "the same again");
+    registry.heartbeat(now, "i-1", &lease).unwrap();
+    let others = register(&mut registry, &other);
+    assert_ne!(lease, others);
+    let gone = Err(Refusal::NotRegistered);
+    assert_eq!(registry.heartbeat(now, "i-1", &lease), gone);
+    assert_eq!(
+        registry.leave("i-1", &lease),
+        gone,
+        "it does not take its successor away"
+    );
+    assert_eq!(register(&mut registry, &own), lease);
+    assert_eq!(registry.heartbeat(now, "i-1", &others), gone);
+    registry.leave("i-1", &lease).unwrap();
 }

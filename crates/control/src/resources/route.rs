@@ -39,6 +39,9 @@ pub(super) const RATE_LIMIT: &str = "envoy.filters.http.local_ratelimit";
 /// without any xDS. Shorter ones than this would end every call before it is sent.
 const SHORTEST_FOR_GRPC_CORE: std::time::Duration = std::time::Duration::from_secs(3);
 
+/// Failures after which it is certain that a call was not executed.
+const NEVER_EXECUTED: [&str; 3] = ["connect-failure", "refused-stream", "reset-before-request"];
+
 /// Failures that gRPC knows a retry for.
 const GRPC_RETRY: [&str; 5] = [
     "cancelled",
@@ -177,9 +180,14 @@ fn route(view: &View, route: &Route, notice: &mut dyn FnMut(&str)) -> xds::Route
             per_filter.insert(RATE_LIMIT.into(), Any::pack(&rate_limit(limit)));
         }
     }
-    let own = route
-        .transport
-        .map(|transport| metadata(vec![("transport", transport.name().into())]));
+    let mut own = Vec::new();
+    if let Some(transport) = route.transport {
+        own.push(("transport", corewire_xds::Value::from(transport.name())));
+    }
+    if route.retry.as_ref().is_some_and(|retry| retry.repeat_all) {
+        own.push(("repeatable", corewire_xds::Value::from(true)));
+    }
+    let own = (!own.is_empty()).then(|| metadata(own));
     xds::Route {
         name: route.name.clone(),
         r#match: Some(route_match(view, route)),
@@ -362,6 +370,10 @@ fn retry_policy(view: &View, retry: &Retry, notice: &mut dyn FnMut(&str)) -> Opt
     }
     if on.is_empty() {
         return None;
+    }
+    let executes = |on: &&str| !NEVER_EXECUTED.contains(on);
+    if !retry.repeat_all && !view.is_ours() && on.iter().any(executes) {
+        notice("this client repeats calls whatever their method: one may be executed twice");
     }
     let pause = retry.backoff.map(|base| RetryBackOff {
         base_interval: Some(duration(base)),

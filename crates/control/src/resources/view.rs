@@ -54,6 +54,10 @@ impl View {
         matches!(self, Self::GrpcCore)
     }
 
+    pub(super) const fn is_ours(&self) -> bool {
+        matches!(self, Self::Corewire)
+    }
+
     pub(super) const fn is_envoy(&self) -> bool {
         matches!(self, Self::Envoy(_))
     }
