@@ -97,7 +97,7 @@ fn a_bridge_says_what_it_needs() {
             &["a", "--file", "bad.json"][..],
             "targets.a.endpoints: at least one is needed",
         ),
-        (&["a", "--stream", "x"][..], "service/method"),
+        (&["a", "--stream", "/x"][..], "service/method"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_corewire"))
             .args(["mesh", "bridge"])

@@ -15,7 +15,8 @@
 //! }
 //! ```
 //!
-//! Only `endpoints` is needed. What a control plane can say beyond this is said by a control plane.
+//! Only `endpoints` is needed. `repeatable` declares that calls may be repeated although they may have
+//! been executed; without it only GET, PUT and DELETE are. What a control plane can say beyond this is said by a control plane.
 
 use crate::config::{
     Cluster, Endpoints, Forward, HashPolicy, HashSource, LbPolicy, RetryOn, RetryPolicy, Route,
@@ -45,6 +46,8 @@ struct Entry {
     timeout_ms: Option<u64>,
     #[serde(default)]
     retries: u32,
+    #[serde(default)]
+    repeatable: bool,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -119,6 +122,7 @@ fn add(name: &str, entry: &Entry, snapshot: &mut Snapshot, faults: &mut Vec<Stri
         forward.retry = Some(Arc::new(RetryPolicy {
             on: RetryPolicy::default().on | RetryOn::UNAVAILABLE,
             num_retries: entry.retries,
+            repeatable: entry.repeatable,
             ..RetryPolicy::default()
         }));
     }

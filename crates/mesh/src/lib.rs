@@ -22,7 +22,7 @@ pub mod xds;
 
 pub use channel::{
     ClusterState, Discovery, EndpointState, LineState, Mesh, MeshChannel, MeshOptions, MeshState,
-    TRANSPORT_VARIABLE, TargetSummary,
+    RepeatRule, TRANSPORT_VARIABLE, TargetSummary,
 };
 
 /// The same for threads that wait.

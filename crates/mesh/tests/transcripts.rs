@@ -305,7 +305,10 @@ fn text_of(snapshot: &Snapshot) -> String {
     for (name, target) in &snapshot.targets {
         let _ = write!(text, "{name} -> ");
         match target {
-            Resolution::Pending => text.push_str("pending"),
+            Resolution::Pending => {
+                let waits = snapshot.waits_for.get(name);
+                let _ = write!(text, "pending: {}", waits.map_or("", |it| it));
+            }
             Resolution::Missing(why) => {
                 let _ = write!(text, "missing: {why}");
             }

@@ -9,7 +9,8 @@ pub(crate) const MAX_OPERATION_OCTETS: usize = 1024;
 
 /// What a message asks for: a service and a method of it, written `service/method`.
 ///
-/// The service may contain slashes (a resource path), the method may not. Names given at compile
+/// The service may contain slashes (a resource path), the method may not. A resource at the root is a
+/// method alone (`healthz`): its service is empty. Names given at compile
 /// time cost nothing to copy; others share one allocation.
 #[derive(Clone)]
 pub struct Operation(Name);
@@ -63,12 +64,11 @@ impl Operation {
             .map_or("", |(service, _)| service)
     }
 
-    /// The part after the last slash.
+    /// The part after the last slash; all of it where there is none.
     #[must_use]
     pub fn method(&self) -> &str {
-        self.as_str()
-            .rsplit_once('/')
-            .map_or("", |(_, method)| method)
+        let name = self.as_str();
+        name.rsplit_once('/').map_or(name, |(_, method)| method)
     }
 
     /// Whether both are the same name in the same memory: a quick first look for caches.
@@ -92,7 +92,10 @@ const fn is_valid(name: &[u8]) -> bool {
         }
         at += 1;
     }
-    matches!(slash, Some(at) if at > 0 && at + 1 < name.len())
+    match slash {
+        Some(at) => at > 0 && at + 1 < name.len(),
+        None => !name.is_empty(),
+    }
 }
 
 impl PartialEq for Operation {
@@ -145,8 +148,14 @@ mod tests {
     }
 
     #[test]
+    fn a_resource_at_the_root_is_a_method_alone() {
+        let operation = Operation::parse("healthz").unwrap();
+        assert_eq!((operation.service(), operation.method()), ("", "healthz"));
+    }
+
+    #[test]
     fn bad_names_are_refused() {
-        for name in ["", "/", "a/", "/b", "ab", "a b/c", "a/b\n", "ä/b"] {
+        for name in ["", "/", "a/", "/b", "a b", "a b/c", "a/b\n", "ä/b"] {
             assert_eq!(Operation::parse(name), Err(OperationFault), "{name:?}");
         }
         assert!(Operation::parse(&format!("a/{}", "b".repeat(1022))).is_ok());

@@ -56,7 +56,7 @@ impl MeshChannel {
                     let timeout = self.shared.options.call_timeout;
                     let until = *until.get_or_insert_with(|| after(clock(), timeout));
                     if clock() >= until {
-                        return Err(pending(&self.target.name, why));
+                        return Err(pending(&self.target.name, &why));
                     }
                     self.shared.waiters.wait(seen, until, clock);
                 }

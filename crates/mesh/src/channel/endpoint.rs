@@ -9,6 +9,7 @@ use crate::policy::protect::backoff::ConnectBackoff;
 use crate::policy::protect::circuit_breaker::Gauge;
 use crate::policy::protect::health_check::Checked;
 use crate::policy::protect::outlier::Record;
+use crate::policy::protect::silence::Silence;
 use crate::policy::random::Random;
 use crate::policy::timeline::{Timeline, nanos_of};
 use corewire_transport::{Client, ClientOptions, Endpoint as Place, blocking};
@@ -26,6 +27,7 @@ pub(crate) struct Endpoint {
     thread_line: OnceLock<ThreadLine>,
     pub(crate) in_flight: Gauge,
     pub(crate) record: Record,
+    pub(crate) silence: Silence,
     pub(crate) latency: PeakEwma,
     pub(crate) counters: Counters,
     checked: Mutex<Checked>,
@@ -48,6 +50,7 @@ impl Endpoint {
             thread_line: OnceLock::new(),
             in_flight: Gauge::default(),
             record: Record::new(timeline),
+            silence: Silence::new(timeline),
             latency: PeakEwma::new(timeline),
             counters: Counters::default(),
             checked: Mutex::default(),

@@ -11,7 +11,7 @@ use crate::policy::balance::Hosts;
 use crate::policy::outcome::{Answer, Outcome, Verdict};
 use crate::policy::protect::fault_injection::{self, Faults};
 use crate::policy::protect::retry::{Next, Tries};
-use crate::policy::protect::{admission, deadline, outlier, retry_budget};
+use crate::policy::protect::{admission, deadline, outlier, retry_budget, silence};
 use crate::policy::random::{Random, mix};
 use corewire_message::{
     Body, CallError, Code, ErrorKind, Headers, Operation, Origin, Priority, Request, Response,
@@ -68,7 +68,11 @@ impl Hosts for View<'_> {
                 .is_some_and(|line| line.is_ready()),
             Side::Thread => slot.endpoint.is_open_to_threads(self.now),
         };
-        open && !self.avoid.contains(host)
+        open && slot
+            .endpoint
+            .silence
+            .takes(|| slot.endpoint.in_flight.count())
+            && !self.avoid.contains(host)
     }
 
     fn in_flight(&self, host: u32) -> u32 {
@@ -228,7 +232,10 @@ impl<'p> Journey<'p> {
         Ok(Self {
             deadline,
             try_until: deadline,
-            may_repeat: tries.policy().is_some() && (shared.options.may_repeat)(request.operation),
+            may_repeat: tries.policy().is_some_and(|policy| {
+                let head = plan.head(request.operation, request.headers);
+                shared.options.repeat.allows(policy, &head)
+            }),
             avoid_tried: tries
                 .policy()
                 .is_none_or(|policy| policy.avoid_tried_endpoints),
@@ -520,6 +527,7 @@ pub(crate) fn note(
             None => {}
         }
     }
+    note_silence(shared, unit, endpoint, began, now, outcome, random);
     let (Some(policy), Some(verdict)) = (&unit.config.outlier, outcome.verdict()) else {
         return;
     };
@@ -536,6 +544,38 @@ pub(crate) fn note(
     if !endpoint.record.is_ejected() && outlier::may_eject(policy, ejected, all) {
         endpoint.record.eject(policy, now, random);
         add(&unit.live.counters.ejections);
+        unit.rebalance(now, shared, random);
+        shared.signal.raise();
+    }
+}
+
+/// Notes whether an endpoint answers at all.
+fn note_silence(
+    shared: &Shared,
+    unit: &Unit,
+    endpoint: &Endpoint,
+    began: Option<Instant>,
+    now: Instant,
+    outcome: Outcome,
+    random: &mut impl Random,
+) {
+    let changed = match outcome {
+        Outcome::Answered(_) | Outcome::Refused | Outcome::Overloaded => {
+            endpoint.silence.answered()
+        }
+        Outcome::TimedOut => {
+            let had = began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began));
+            let enough = || {
+                // Rare: one at a time, so that two threads together do not leave out too many.
+                let _registry = shared.registry();
+                let silent = unit.endpoints().filter(|it| it.silence.is_silent()).count();
+                silence::may_leave_out(silent, unit.endpoints().count())
+            };
+            endpoint.silence.timed_out(now, had, enough)
+        }
+        _ => false,
+    };
+    if changed {
         unit.rebalance(now, shared, random);
         shared.signal.raise();
     }

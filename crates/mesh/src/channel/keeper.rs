@@ -8,9 +8,10 @@ use super::unit::{Standing, Unit};
 use crate::observe::counters::add;
 use crate::policy::protect::outlier;
 use crate::policy::timeline::nanos_of;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// For so many endpoints the keeper rests a millisecond between two rounds, so that a large mesh in
@@ -70,6 +71,11 @@ impl Shared {
         let opens = slots.filter_map(|slot| slot.endpoint.open_to_threads_at(now));
         due = opens.fold(due, Instant::min);
         due = due.min(judge(unit, self, now));
+        // Their trials begin.
+        for endpoint in unit.endpoints() {
+            endpoint.silence.readmit(now);
+            due = endpoint.silence.until().map_or(due, |at| due.min(at));
+        }
         due = check(unit, self, now).map_or(due, |at| due.min(at));
         unit.rebalance(now, self, &mut ThreadRandom);
         due
@@ -84,7 +90,12 @@ fn connect(unit: &Unit, index: usize, now: Instant) -> Instant {
         .filter(|line| line.is_connected_or_connecting())
         .count();
     let mut due = now + ROUND;
-    for endpoint in unit.endpoints() {
+    let mut endpoints: Vec<_> = unit.endpoints().collect();
+    if endpoints.len() > most {
+        // Which ones is each process's own choice, so that all of them together use all endpoints.
+        endpoints.sort_by_cached_key(|endpoint| own_order(&endpoint.key));
+    }
+    for endpoint in endpoints {
         let has_one = endpoint
             .line(index)
             .is_none_or(|line| line.is_connected_or_connecting());
@@ -97,6 +108,13 @@ fn connect(unit: &Unit, index: usize, now: Instant) -> Instant {
         }
     }
     due
+}
+
+/// Where an endpoint stands among those that a process connects to, when there are too many of them:
+/// different in each process, the same as long as it lasts, whoever else comes or goes.
+fn own_order(key: &str) -> u64 {
+    static ORDER: OnceLock<RandomState> = OnceLock::new();
+    ORDER.get_or_init(RandomState::new).hash_one(key)
 }
 
 /// Judges rates when it is time to, and uses ejected endpoints again.

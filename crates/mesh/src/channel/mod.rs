@@ -29,7 +29,7 @@ mod unary;
 mod unit;
 
 pub use line::LineState;
-pub use options::{MeshOptions, TRANSPORT_VARIABLE};
+pub use options::{MeshOptions, RepeatRule, TRANSPORT_VARIABLE};
 pub use shared::Discovery;
 pub use state::{ClusterState, EndpointState, MeshState, TargetSummary};
 

@@ -1,7 +1,8 @@
 //! What can be set for a mesh, with its defaults.
 
-use crate::config::{Transport, TransportFault};
-use corewire_message::Operation;
+use crate::config::{RetryPolicy, Transport, TransportFault};
+use crate::policy::protect::retry::{Repeat, may_repeat};
+use crate::policy::route::RequestHead;
 use corewire_transport::{ClientOptions, LoopHandle};
 use std::fmt;
 use std::sync::Arc;
@@ -24,9 +25,10 @@ pub struct MeshOptions {
     pub call_timeout: Duration,
     /// Settings of connections. `connect_timeout` is each cluster's own.
     pub client: ClientOptions,
-    /// Which operations may be repeated although they may have been executed, when the route's
-    /// retry policy says so. Default: all, it is the policy's word.
-    pub may_repeat: Arc<dyn Fn(&Operation) -> bool + Send + Sync>,
+    /// Which requests may be repeated although they may have been executed, when the route's retry
+    /// policy names the failure. Default: those whose method is idempotent (GET, PUT, DELETE), and all
+    /// of a route that declares its operations repeatable.
+    pub repeat: RepeatRule,
 }
 
 impl Default for MeshOptions {
@@ -36,7 +38,7 @@ impl Default for MeshOptions {
             transport: None,
             call_timeout: Duration::from_secs(10),
             client: ClientOptions::default(),
-            may_repeat: Arc::new(|_| true),
+            repeat: RepeatRule::default(),
         }
     }
 }
@@ -66,6 +68,33 @@ impl MeshOptions {
     pub const fn with_transport(mut self, transport: Transport) -> Self {
         self.transport = Some(transport);
         self
+    }
+}
+
+/// Says of a request whether it may be repeated: what a process knows of its operations.
+#[derive(Clone)]
+pub struct RepeatRule(Arc<dyn Fn(&RequestHead<'_>) -> Repeat + Send + Sync>);
+
+impl RepeatRule {
+    /// This rule. It is asked once a request that has a retry policy.
+    pub fn new(rule: impl Fn(&RequestHead<'_>) -> Repeat + Send + Sync + 'static) -> Self {
+        Self(Arc::new(rule))
+    }
+
+    pub(crate) fn allows(&self, policy: &RetryPolicy, request: &RequestHead<'_>) -> bool {
+        may_repeat((self.0)(request), policy, request)
+    }
+}
+
+impl Default for RepeatRule {
+    fn default() -> Self {
+        Self::new(|_| Repeat::ByMethod)
+    }
+}
+
+impl fmt::Debug for RepeatRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RepeatRule")
     }
 }
 

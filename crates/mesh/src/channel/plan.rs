@@ -28,7 +28,8 @@ pub(crate) struct Plan {
 }
 
 enum Known {
-    Pending,
+    /// Nothing is known yet; what is waited for.
+    Pending(Arc<str>),
     Missing(Arc<str>),
     Routes {
         config: Arc<Target>,
@@ -72,7 +73,7 @@ pub(crate) struct Limit {
 /// What a plan says of a request.
 pub(crate) enum Verdict {
     /// It is not known yet: wait.
-    Pending(&'static str),
+    Pending(Arc<str>),
     /// It is answered here.
     Answer(Result<Response, CallError>),
     /// It goes to a cluster.
@@ -97,7 +98,7 @@ impl Plan {
         Self {
             target,
             version: 0,
-            known: Known::Pending,
+            known: Known::Pending("an answer of the control plane".into()),
             units: Vec::new(),
             by_name: HashMap::new(),
         }
@@ -130,7 +131,12 @@ impl Plan {
             (Some(Resolution::Missing(why)), _) | (None, Resolution::Missing(why)) => {
                 Known::Missing(Arc::clone(why))
             }
-            (Some(Resolution::Pending) | None, _) => Known::Pending,
+            (Some(Resolution::Pending) | None, _) => Known::Pending(
+                snapshot
+                    .waits_for
+                    .get(&plan.target)
+                    .map_or_else(|| format!("Listener {:?}", plan.target).into(), Arc::clone),
+            ),
         };
         plan
     }
@@ -144,7 +150,7 @@ impl Plan {
     ) -> Verdict {
         let target = &self.target;
         let (config, host, routes) = match &self.known {
-            Known::Pending => return Verdict::Pending("the control plane has not said yet"),
+            Known::Pending(what) => return Verdict::Pending(Arc::clone(what)),
             Known::Missing(why) => {
                 return refuse(format!("target {target} is not known: {why}"));
             }
@@ -204,7 +210,9 @@ impl Plan {
                 unit,
                 weighted,
             }),
-            Standing::Pending => Verdict::Pending("the control plane has not sent the endpoints"),
+            Standing::Pending => Verdict::Pending(
+                format!("the endpoints of Cluster {:?}", self.units[unit].name).into(),
+            ),
             Standing::Missing(why) => refuse(format!(
                 "cluster {} is not known: {why}",
                 self.units[unit].name
@@ -271,7 +279,7 @@ impl Plan {
     /// What is known of the target, for people.
     pub(crate) fn describe(&self) -> String {
         match &self.known {
-            Known::Pending => "not known yet".into(),
+            Known::Pending(what) => format!("not known yet: waits for {what}"),
             Known::Missing(why) => format!("missing: {why}"),
             Known::Routes { host: None, .. } => "no virtual host for it".into(),
             Known::Routes { routes, .. } => format!("{} routes", routes.len()),

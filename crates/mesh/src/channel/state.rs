@@ -80,6 +80,8 @@ pub struct EndpointState {
     pub lines: Vec<(LineState, String)>,
     /// Whether it is left out for a while.
     pub ejected: bool,
+    /// Whether it is left out because it answered nothing.
+    pub silent: bool,
     /// Whether it gets no calls because health checks found it ill.
     pub ill: bool,
     /// Requests in flight.
@@ -145,6 +147,7 @@ fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
                 weight: slot.weight,
                 lines: lines.map(|line| line.state()).collect(),
                 ejected: endpoint.record.is_ejected(),
+                silent: endpoint.silence.is_silent(),
                 ill: unit.config.health_check.is_some() && endpoint.checked().is_ill(),
                 in_flight: endpoint.in_flight.count(),
                 latency: micros.map(|micros| Duration::from_nanos((micros * 1000.0) as u64)),
@@ -264,6 +267,9 @@ impl EndpointState {
         if self.ejected {
             text.push_str(" ejected");
         }
+        if self.silent {
+            text.push_str(" silent");
+        }
         if self.ill {
             text.push_str(" ill");
         }
@@ -297,6 +303,7 @@ impl EndpointState {
             "weight": self.weight,
             "lines": lines.collect::<Vec<_>>(),
             "ejected": self.ejected,
+            "silent": self.silent,
             "ill": self.ill,
             "in_flight": self.in_flight,
             "latency_us": self.latency.map(|latency| latency.as_secs_f64() * 1e6),

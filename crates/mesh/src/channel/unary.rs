@@ -46,7 +46,7 @@ impl MeshChannel {
                     let timeout = self.shared.options.call_timeout;
                     let until = *until.get_or_insert_with(|| after(clock(), timeout));
                     if clock() >= until {
-                        return Err(pending(&self.target.name, why));
+                        return Err(pending(&self.target.name, &why));
                     }
                     wait(&self.shared, self.index, seen, until).await?;
                 }
@@ -195,7 +195,9 @@ impl MeshChannel {
 }
 
 pub(super) fn pending(target: &str, why: &str) -> CallError {
-    let why = format!("target {target} could not be resolved in time: {why}");
+    let why = format!(
+        "target {target} could not be resolved in time: the control plane has not sent {why}"
+    );
     local(ErrorKind::NotSent, why)
 }
 

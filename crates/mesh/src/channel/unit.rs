@@ -352,7 +352,8 @@ impl Slot {
             _ => {}
         }
         let is_ill = cluster.health_check.is_some() && self.endpoint.checked().is_ill();
-        if is_ill || self.endpoint.record.is_ejected() || !self.is_reachable(now, shared) {
+        let is_out = self.endpoint.record.is_ejected() || self.endpoint.silence.is_silent();
+        if is_ill || is_out || !self.is_reachable(now, shared) {
             return HostState::Ill;
         }
         match self.health {

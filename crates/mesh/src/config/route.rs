@@ -254,6 +254,9 @@ pub struct RetryPolicy {
     pub backoff: Backoff,
     /// Another try goes to an endpoint that was not tried, as long as there is one.
     pub avoid_tried_endpoints: bool,
+    /// The operations of this route are declared repeatable: a request may be tried again although it
+    /// may have been executed, whatever its method.
+    pub repeatable: bool,
 }
 
 impl Default for RetryPolicy {
@@ -266,6 +269,7 @@ impl Default for RetryPolicy {
             per_try_timeout: None,
             backoff: Backoff::default(),
             avoid_tried_endpoints: true,
+            repeatable: false,
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub targets: BTreeMap<Arc<str>, Resolution<Arc<Target>>>,
     /// By name: every cluster that a known target leads to.
     pub clusters: BTreeMap<Arc<str>, ClusterEntry>,
+    /// By target name: what a target that is not known yet waits for, for people.
+    pub waits_for: BTreeMap<Arc<str>, Arc<str>>,
     /// What the control plane asked for and is not carried out; sorted, each once.
     pub notices: Arc<[Notice]>,
     /// Resources whose newest version was refused; the last good one holds, if there is one.

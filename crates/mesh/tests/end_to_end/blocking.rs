@@ -56,6 +56,7 @@ fn a_threads_retries_mirrors_and_deadlines_are_the_same() {
     route.retry = Some(Arc::new(RetryPolicy {
         on: RetryOn::GATEWAY_ERROR,
         num_retries: 2,
+        repeatable: true,
         per_try_timeout: Some(60 * MILLI),
         backoff: Backoff {
             base: MILLI,

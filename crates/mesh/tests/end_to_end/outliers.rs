@@ -270,6 +270,7 @@ fn http_status_4xx_neither_ejects_nor_repeats() {
         forward_to.retry = Some(Arc::new(RetryPolicy {
             on: RetryOn::SERVER_ERROR | RetryOn::UNAVAILABLE | RetryOn::DEADLINE_EXCEEDED,
             num_retries: 3,
+            repeatable: true,
             ..RetryPolicy::default()
         }));
         let mut snapshot = snapshot(cluster.clone(), &[], vec![forward(forward_to)]);
@@ -309,4 +310,60 @@ fn servers_without_a_health_service_get_calls() {
     ready(&channel);
     until("it was asked often", || asked.load(Ordering::SeqCst) > 5);
     ask(&channel, request()).unwrap();
+}
+
+/// A server that hangs, as a stopped process does: it is found by its own traffic, with defaults, and on
+/// trial one call at a time goes there.
+#[test]
+fn a_hung_server_is_found_by_its_traffic() {
+    let servers = Running::several(3);
+    let mut short = Forward::to_cluster("test");
+    short.timeout = Some(50 * MILLI);
+    let (mesh, channel) = mesh(snapshot(cluster("test"), &servers, vec![forward(short)]));
+    all_connected(&mesh, "test");
+    servers[1].replica.hang();
+    let failed = (0..60)
+        .filter(|_| ask(&channel, request()).is_err())
+        .count();
+    // A call of another server may miss 50 ms on a busy machine; a third of all would be 20.
+    assert!((3..10).contains(&failed), "{failed}");
+    let silent = || {
+        let state = mesh.state();
+        let endpoints = &state.cluster("test").unwrap().endpoints;
+        endpoints.iter().map(|it| it.silent).collect::<Vec<_>>()
+    };
+    assert_eq!(silent(), [false, true, false]);
+    assert!(mesh.state().to_text().contains(" silent"));
+    servers[1].replica.answer(Code::Ok);
+    until("it is used again", || {
+        ask(&channel, request()).is_ok_and(|who| who == "replica-1")
+    });
+    assert_eq!(silent(), [false; 3]);
+}
+
+/// Without a word of it, only idempotent methods are repeated after they may have been executed.
+#[test]
+fn a_call_that_may_have_been_executed_is_repeated_only_when_it_is_idempotent() {
+    let servers = Running::several(2);
+    servers[0].replica.answer(Code::Unavailable);
+    servers[1].replica.answer(Code::Unavailable);
+    let mut forward_to = Forward::to_cluster("test");
+    forward_to.retry = Some(Arc::new(RetryPolicy {
+        on: RetryOn::UNAVAILABLE,
+        num_retries: 1,
+        ..RetryPolicy::default()
+    }));
+    let (mesh, channel) = mesh(snapshot(
+        cluster("test"),
+        &servers,
+        vec![forward(forward_to)],
+    ));
+    all_connected(&mesh, "test");
+    let executed = |method| {
+        let calls = || servers[0].replica.calls() + servers[1].replica.calls();
+        let before = calls();
+        ask(&channel, with_header("corewire-method", method)).unwrap_err();
+        calls() - before
+    };
+    assert_eq!(["POST", "PATCH", "GET", "PUT"].map(executed), [1, 1, 2, 2]);
 }

@@ -12,6 +12,7 @@ fn retrying(on: RetryOn, num_retries: u32) -> Forward {
     forward.retry = Some(Arc::new(RetryPolicy {
         on,
         num_retries,
+        repeatable: true,
         backoff: Backoff {
             base: MILLI,
             max: 5 * MILLI,

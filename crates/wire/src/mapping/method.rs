@@ -59,6 +59,12 @@ impl Method {
         }
     }
 
+    /// Whether doing it several times is as good as doing it once (RFC 9110, 9.2.2).
+    #[must_use]
+    pub const fn is_idempotent(self) -> bool {
+        matches!(self, Self::Get | Self::Put | Self::Delete)
+    }
+
     /// The method of a message with these headers.
     #[must_use]
     pub fn of(headers: &Headers) -> Self {

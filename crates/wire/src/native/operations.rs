@@ -135,7 +135,7 @@ mod tests {
     fn numbers_come_in_order_and_within_the_limit() {
         let mut known = KnownOperations::default();
         assert_eq!(known.define(1, b"a/b", 2), Err(fault::OPERATION_ORDER));
-        assert_eq!(known.define(0, b"ab", 2), Err(fault::OPERATION_NAME));
+        assert_eq!(known.define(0, b"a/", 2), Err(fault::OPERATION_NAME));
         assert!(known.define(0, b"a/b", 2).is_ok());
         assert!(known.define(1, b"a/c", 2).is_ok());
         assert_eq!(known.define(2, b"a/d", 2), Err(fault::TOO_MANY_OPERATIONS));

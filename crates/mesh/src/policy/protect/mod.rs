@@ -10,3 +10,4 @@ pub mod outlier;
 pub mod rate_limit;
 pub mod retry;
 pub mod retry_budget;
+pub mod silence;

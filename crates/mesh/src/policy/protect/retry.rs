@@ -1,19 +1,46 @@
 //! Retry: whether a request that did not end well is tried again, and when.
 //!
 //! What certainly was not executed goes elsewhere at once, policy or not: no connection, a peer
-//! that drains. Beyond that the route's policy decides, and it is the policy's word that a message
-//! whose fate is not known may be repeated; a caller can forbid that.
+//! that drains. Beyond that the route's policy decides which failures lead to another try. A message
+//! that may have been executed is repeated only when its operation is idempotent: by its method (RFC
+//! 9110, 9.2.2, as TS 29.500 has it for service-based interfaces), or because the route or the process
+//! declares it.
 
 use super::backoff;
 use crate::config::{RetryOn, RetryPolicy};
 use crate::policy::outcome::{Answer, Outcome};
 use crate::policy::random::Random;
+use crate::policy::route::RequestHead;
 use corewire_message::Code;
+use corewire_wire::mapping::method::Method;
 use corewire_wire::mapping::status::http_status;
 use std::time::{Duration, Instant};
 
 /// How often a request that was certainly not executed goes elsewhere without a policy's word.
 pub const MOST_ELSEWHERE: u32 = 3;
+
+/// What a process says of repeating a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no fourth answer")]
+pub enum Repeat {
+    /// Its method decides, unless the route declares its operations repeatable.
+    #[default]
+    ByMethod,
+    /// It may be repeated.
+    Always,
+    /// It must not be, whatever the route says.
+    Never,
+}
+
+/// Whether a request may be repeated although it may have been executed.
+#[must_use]
+pub fn may_repeat(said: Repeat, policy: &RetryPolicy, request: &RequestHead<'_>) -> bool {
+    match said {
+        Repeat::Always => true,
+        Repeat::Never => false,
+        Repeat::ByMethod => policy.repeatable || Method::of(request.headers).is_idempotent(),
+    }
+}
 
 /// How far a request has come with its tries.
 #[derive(Clone, Debug)]
@@ -365,6 +392,43 @@ mod tests {
             let answered = Outcome::answered(code);
             let mut tries = Tries::new(Some(&policy));
             assert_eq!(ended(&mut tries, answered, false), Next::End, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn the_method_decides_unless_somebody_declares_more() {
+        use corewire_message::{Headers, Operation};
+        let operation = Operation::from_static("nsmf/sm-contexts");
+        let may = |said, repeatable, method: Option<&str>| {
+            let mut headers = Headers::new();
+            if let Some(method) = method {
+                headers.append("corewire-method", method).unwrap();
+            }
+            let request = RequestHead {
+                operation: &operation,
+                headers: &headers,
+                authority: "smf",
+            };
+            let mut policy = policy(RetryOn::UNAVAILABLE, 1);
+            policy.repeatable = repeatable;
+            may_repeat(said, &policy, &request)
+        };
+        for (method, idempotent) in [
+            (None, false),
+            (Some("POST"), false),
+            (Some("PATCH"), false),
+            (Some("GET"), true),
+            (Some("PUT"), true),
+            (Some("DELETE"), true),
+        ] {
+            assert_eq!(
+                may(Repeat::ByMethod, false, method),
+                idempotent,
+                "{method:?}"
+            );
+            assert!(may(Repeat::ByMethod, true, method));
+            assert!(may(Repeat::Always, false, method));
+            assert!(!may(Repeat::Never, true, method));
         }
     }
 

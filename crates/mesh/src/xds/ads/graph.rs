@@ -23,6 +23,8 @@ const MAX_LEAVES: usize = 256;
 pub(super) struct Graph {
     targets: BTreeMap<Arc<str>, Watched>,
     pub(super) clusters: BTreeMap<Arc<str>, ClusterEntry>,
+    /// What targets that are not known yet wait for.
+    pub(super) waits_for: BTreeMap<Arc<str>, Arc<str>>,
     /// For each name of endpoints, the clusters that use them.
     users: HashMap<Arc<str>, Vec<Arc<str>>>,
 }
@@ -89,7 +91,46 @@ impl Graph {
         let mut changed = self.publish_targets(store, hosts);
         self.ask_for_clusters(store, hosts, bounds);
         changed |= self.publish_clusters(store, hosts);
-        changed
+        let waits_for = self.what_is_waited_for(store, hosts);
+        // At first everything waits for its listener, which is said without that.
+        let news = waits_for.iter().any(|(name, what)| {
+            let before = self.waits_for.get(name);
+            before.is_some_and(|before| before != what)
+        });
+        self.waits_for = waits_for;
+        changed | news
+    }
+
+    /// For each target that is not known yet, the first resource that is missing.
+    fn what_is_waited_for(&self, store: &Store, hosts: &Hosts) -> BTreeMap<Arc<str>, Arc<str>> {
+        let pending = self.targets.iter().filter(|(_, it)| it.view.is_pending());
+        let waits = pending.map(|(name, watched)| {
+            let what = match (missing(&watched.listener, store), &watched.candidate) {
+                (Some(missing), _) => missing,
+                (None, None) => "its routes".into(),
+                (None, Some(candidate)) => {
+                    let mut clusters: Vec<_> = candidate.clusters.iter().collect();
+                    clusters.sort();
+                    let leaves = clusters.into_iter().flat_map(|name| leaves(name, store));
+                    let mut waiting = leaves.filter_map(|cluster| {
+                        let entry = leaf_entry(&cluster, store, hosts);
+                        if entry.cluster.is_pending() {
+                            return Some(format!("Cluster {cluster:?}"));
+                        }
+                        let waits = entry.endpoints.is_pending();
+                        waits.then(|| match discovery(&cluster, store) {
+                            Some(Discovery::Eds(name)) => {
+                                format!("ClusterLoadAssignment {name:?}")
+                            }
+                            _ => format!("the endpoints of Cluster {cluster:?}"),
+                        })
+                    });
+                    waiting.next().unwrap_or_else(|| "its clusters".into())
+                }
+            };
+            (Arc::clone(name), Arc::from(what))
+        });
+        waits.collect()
     }
 
     /// Only these endpoints changed: if nothing else can follow from that, publishes them and says
@@ -302,6 +343,20 @@ fn newest(listener: &str, store: &Store) -> Newest {
             Resolution::Missing(why) => Newest::Missing(why),
             _ => Newest::Pending,
         },
+    }
+}
+
+/// The listener or the route configuration that has not come yet.
+fn missing(listener: &str, store: &Store) -> Option<String> {
+    match found(ResourceType::Listener, listener, store) {
+        Resolution::Pending => Some(format!("Listener {listener:?}")),
+        Resolution::Ready(Value::Listener(data)) => match &data.routes {
+            RouteSource::Named(name) => found(ResourceType::Route, name, store)
+                .is_pending()
+                .then(|| format!("RouteConfiguration {name:?}")),
+            RouteSource::Inline(_) => None,
+        },
+        _ => None,
     }
 }
 

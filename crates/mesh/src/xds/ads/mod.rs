@@ -388,6 +388,7 @@ impl AdsCore {
                 .map(|(name, view)| (Arc::clone(name), view.clone()))
                 .collect(),
             clusters: self.graph.clusters.clone(),
+            waits_for: self.graph.waits_for.clone(),
             notices: Arc::clone(&self.notices),
             refused: Arc::clone(&self.refused),
         }

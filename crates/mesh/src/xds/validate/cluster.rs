@@ -49,6 +49,10 @@ pub(super) fn cluster(
     let discovery = discovery(&mut message, path, report);
     let health_check = health_check(message.health_checks, path, report);
     let words = words(message.metadata, &path.field("metadata"), report);
+    if words.repeatable.is_some() {
+        let path = path.field("metadata");
+        report.notice(&path.field("repeatable"), "belongs to a route's metadata");
+    }
     let defaults = Cluster::new("");
     let timeout_path = path.field("connect_timeout");
     let connect_timeout = positive_duration(message.connect_timeout, &timeout_path, report);

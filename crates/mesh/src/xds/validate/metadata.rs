@@ -14,6 +14,7 @@ pub(crate) struct Words {
     pub(crate) transport: Option<Transport>,
     pub(crate) admission: Option<Admission>,
     pub(crate) balance: Option<LbPolicy>,
+    pub(crate) repeatable: Option<bool>,
 }
 
 /// Reads what is meant for us; other name spaces are other people's.
@@ -28,11 +29,27 @@ pub(crate) fn words(metadata: Option<Metadata>, path: &Path<'_>, report: &mut Re
         match name.as_str() {
             "transport" => words.transport = parsed(value, &path, report),
             "balance" => words.balance = balance(value, &path, report),
+            "repeatable" => words.repeatable = yes_or_no(value, &path, report),
             "admission" => words.admission = admission(value, &path, report),
             _ => report.notice(&path, "is not known here"),
         }
     }
     words
+}
+
+/// What is said of a route: its transport, and whether its operations may be repeated.
+pub(crate) fn of_route(
+    metadata: Option<Metadata>,
+    path: &Path<'_>,
+    report: &mut Report,
+) -> (Option<Transport>, bool) {
+    let words = words(metadata, path, report);
+    let repeatable = words.repeatable.unwrap_or(false);
+    let others = Words {
+        repeatable: None,
+        ..words
+    };
+    (only_transport(others, path, report), repeatable)
 }
 
 /// Only a transport; anything else is a notice.
@@ -41,11 +58,17 @@ pub(crate) fn transport(
     path: &Path<'_>,
     report: &mut Report,
 ) -> Option<Transport> {
+    let words = words(metadata, path, report);
+    only_transport(words, path, report)
+}
+
+fn only_transport(words: Words, path: &Path<'_>, report: &mut Report) -> Option<Transport> {
     let Words {
         transport,
         admission,
         balance,
-    } = words(metadata, path, report);
+        repeatable,
+    } = words;
     let path = path.key("filter_metadata", NAMESPACE);
     for (name, present) in [
         ("admission", admission.is_some()),
@@ -55,7 +78,18 @@ pub(crate) fn transport(
             report.notice(&path.field(name), "belongs to a cluster's metadata");
         }
     }
+    if repeatable.is_some() {
+        report.notice(&path.field("repeatable"), "belongs to a route's metadata");
+    }
     transport
+}
+
+fn yes_or_no(value: Value, path: &Path<'_>, report: &mut Report) -> Option<bool> {
+    if let Some(Kind::BoolValue(said)) = value.kind {
+        return Some(said);
+    }
+    report.fault(path, "must be true or false");
+    None
 }
 
 fn text(value: Value, path: &Path<'_>, report: &mut Report) -> Option<String> {

@@ -31,6 +31,7 @@ pub(super) fn retry_policy(
         per_try_timeout: positive_duration(per_try_timeout, &path.field("per_try_timeout"), report),
         backoff: backoff(retry_back_off, &path.field("retry_back_off"), report),
         avoid_tried_endpoints: true,
+        repeatable: false,
     };
     (!policy.on.is_empty() && policy.num_retries > 0).then(|| Arc::new(policy))
 }

@@ -172,7 +172,8 @@ fn one_route(
         filters: overrides(typed_per_filter_config, path, report),
         ..RouteOverrides::default()
     };
-    let transport = metadata::transport(metadata, &path.field("metadata"), report);
+    let metadata_path = path.field("metadata");
+    let (transport, repeatable) = metadata::of_route(metadata, &metadata_path, report);
     let match_path = path.field("match");
     let matcher = match r#match {
         Some(message) => route_match(message, &match_path, report),
@@ -184,6 +185,10 @@ fn one_route(
     let mut action = route_action(action, around, &mut own, path, report)?;
     if let RouteAction::Forward(forward) = &mut action {
         forward.transport = transport;
+        if let (true, Some(retry)) = (repeatable, &mut forward.retry) {
+            // The policy may be the virtual host's, which other routes share.
+            Arc::make_mut(retry).repeatable = true;
+        }
     }
     let route = Route {
         name: name.into(),
