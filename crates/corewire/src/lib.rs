@@ -41,8 +41,14 @@ pub use corewire_transport::{
     Protocol, Resolver, Server, ServerCounters, ServerOptions, parse_address,
 };
 
+#[cfg(feature = "clap")]
+pub use corewire_transport::{LimitArgs, OverloadArgs};
+
 /// Whether a server wants calls: gRPC's health service, over every protocol.
 pub use corewire_message::health;
+
+/// Calls beyond what a service can do: the least urgent are refused first.
+pub use corewire_transport::overload;
 
 /// TLS and mutual TLS: settings of both ends, certificates in files.
 pub mod tls {

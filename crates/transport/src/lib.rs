@@ -17,8 +17,11 @@ pub mod blocking;
 mod endpoint;
 mod event_loop;
 pub mod http2;
+#[cfg(feature = "clap")]
+mod limit_args;
 mod names;
 mod options;
+pub mod overload;
 pub mod sctp;
 mod server;
 pub mod tls;
@@ -27,6 +30,8 @@ pub use corewire_sys::Address;
 pub use corewire_wire::{mapping, native};
 pub use endpoint::{Endpoint, EndpointFault, Protocol, parse_address};
 pub use event_loop::{Client, ConnectionWatcher, EventLoop, LoopHandle, ServerCounters};
+#[cfg(feature = "clap")]
+pub use limit_args::{LimitArgs, OverloadArgs};
 pub use names::Resolver;
 pub use options::{ClientOptions, OnFault, ServerOptions};
 pub use server::Server;

@@ -202,3 +202,94 @@ fn a_client_knows_which_streams_there_are() {
         assert_eq!(client.terminated(), Some(ErrorCode::PROTOCOL_ERROR));
     }
 }
+
+#[test]
+fn frames_of_one_length_are_refused_when_they_have_another() {
+    use crate::http2::frame::PRIORITY;
+    for (kind, stream, right, wrong) in [
+        (PRIORITY, 1, 5, [4, 6]),
+        (RST_STREAM, 1, 4, [3, 5]),
+        (WINDOW_UPDATE, 1, 4, [3, 5]),
+        (PING, 0, 8, [7, 9]),
+        (GOAWAY, 0, 8, [0, 7]),
+    ] {
+        let after = |length: usize| {
+            let mut server = greeted(&Limits::default());
+            tell(&mut server, &post(1, 0));
+            let payload: Vec<u8> = (0..length).map(|place| u8::from(place == 3) * 9).collect();
+            tell(&mut server, &frame(kind, 0, stream, &payload));
+            server.terminated()
+        };
+        assert_eq!(after(right), None, "{kind}");
+        for length in wrong {
+            let code = Some(ErrorCode::FRAME_SIZE_ERROR);
+            assert_eq!(after(length), code, "{kind}, {length} octets");
+        }
+    }
+}
+
+#[test]
+fn only_what_needs_an_open_stream_is_refused_on_one_that_its_client_has_ended() {
+    let ended = || {
+        let mut server = greeted(&Limits::default());
+        tell(&mut server, &post(1, END_STREAM));
+        server.reset(1, ErrorCode::CANCEL);
+        server
+    };
+    for (kind, payload) in [
+        (WINDOW_UPDATE, &[0, 0, 0, 1][..]),
+        (RST_STREAM, &[0, 0, 0, 8]),
+    ] {
+        let mut server = ended();
+        tell(&mut server, &frame(kind, 0, 1, payload));
+        assert_eq!(server.terminated(), None, "{kind}");
+    }
+    let mut server = ended();
+    tell(&mut server, &frame(DATA, 0, 1, b"x"));
+    assert_eq!(server.terminated(), Some(ErrorCode::STREAM_CLOSED));
+    // On one that this side has ended it may have been on its way.
+    let mut server = greeted(&Limits::default());
+    tell(&mut server, &post(1, 0));
+    server.reset(1, ErrorCode::CANCEL);
+    tell(&mut server, &frame(DATA, 0, 1, b"x"));
+    assert_eq!(server.terminated(), None);
+}
+
+#[test]
+fn a_request_may_depend_on_another_stream_and_not_on_itself() {
+    const WITH_PRIORITY: u8 = 0x20;
+    for (on, is_taken) in [(3_u32, true), (0, true), (1, false)] {
+        let mut server = greeted(&Limits::default());
+        let mut payload = on.to_be_bytes().to_vec();
+        payload.push(15);
+        payload.extend(post(1, 0).split_off(HEAD));
+        let flags = END_HEADERS | END_STREAM | WITH_PRIORITY;
+        let told = tell(&mut server, &frame(HEADERS, flags, 1, &payload));
+        assert_eq!(!told.is_empty(), is_taken, "on {on}: {told:?}");
+        let resets = heads(&sent(&mut server));
+        let is_reset = resets.iter().any(|head| head.kind == RST_STREAM);
+        assert_eq!(is_reset, !is_taken, "on {on}");
+        assert_eq!(server.terminated(), None);
+    }
+}
+
+#[test]
+fn receiving_stops_when_enough_was_done_and_goes_on() {
+    let limits = Limits {
+        turn_work: 1000,
+        ..Limits::default()
+    };
+    let mut server = greeted(&limits);
+    let octets: Vec<u8> = (0..20)
+        .flat_map(|_| frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]))
+        .collect();
+    let (mut at, mut times) = (0, 0);
+    while at < octets.len() {
+        at += server.receive(Instant::now(), &octets[at..]).unwrap();
+        while server.next_event().is_some() {}
+        assert_eq!(server.has_more(), at < octets.len());
+        times += 1;
+    }
+    // Four frames of 256 each time.
+    assert_eq!(times, 5);
+}
