@@ -51,6 +51,8 @@ pub enum Call {
     Sync,
     /// A file is cut or filled up.
     SetLength,
+    /// A file is made longer.
+    Extend,
     /// A name is given or taken.
     Name,
     /// A folder is synchronised.
@@ -382,6 +384,22 @@ impl StoreFile for Handle {
                 data.durable.resize(range.end, 0);
             }
             data.durable[range.clone()].copy_from_slice(&data.cached[range]);
+        }
+        Ok(())
+    }
+
+    fn extend(&self, length: u64) -> io::Result<()> {
+        let mut state = self.disk.lock();
+        let _whole = state.call(Call::Extend)?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let more = length.saturating_sub(state.files[self.file].cached.len());
+        if more as u64 > state.room() {
+            return Err(io::Error::from_raw_os_error(NO_SPACE));
+        }
+        let data = &mut state.files[self.file];
+        if more > 0 {
+            data.cached.resize(length, 0);
+            data.dirty.push(length - more..length);
         }
         Ok(())
     }

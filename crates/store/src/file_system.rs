@@ -58,6 +58,12 @@ pub trait StoreFile: Send + Sync + fmt::Debug {
     /// if a later call succeeds.
     fn sync(&self) -> io::Result<()>;
 
+    /// Makes the file at least so long, with zeros, and reserves their room. It is never made shorter.
+    ///
+    /// # Errors
+    /// What the operating system says; some file systems cannot.
+    fn extend(&self, length: u64) -> io::Result<()>;
+
     /// Cuts the file, or fills it up with zeros.
     ///
     /// # Errors
@@ -209,6 +215,15 @@ impl StoreFile for OsFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn extend(&self, length: u64) -> io::Result<()> {
+        Ok(rustix::fs::fallocate(
+            &self.0,
+            rustix::fs::FallocateFlags::empty(),
+            0,
+            length,
+        )?)
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
@@ -28,6 +29,8 @@ struct Shared {
     /// The thread waits for this, with the time of its next work in `sleeps`.
     wake: Condvar,
     sleeps: Mutex<Sleep>,
+    /// The thread sleeps until it is woken. Otherwise it comes back within an interval by itself.
+    is_idle: AtomicBool,
     /// Something was brought to the disk, or cannot be.
     done: Condvar,
     tell: Tell,
@@ -88,6 +91,7 @@ impl Journal {
             log: Mutex::new(log),
             wake: Condvar::new(),
             sleeps: Mutex::default(),
+            is_idle: AtomicBool::new(false),
             done: Condvar::new(),
             tell: Box::new(tell),
         });
@@ -124,13 +128,10 @@ impl Journal {
     }
 
     fn change(&self, name: &Bytes, value: Option<&Bytes>) -> Result<u64, WriteError> {
-        let mut log = lock(&self.shared.log);
-        let was_synced = log.is_synced();
-        let taken = log.append(now(), name, value);
-        drop(log);
+        let taken = lock(&self.shared.log).append(now(), name, value);
         match taken {
-            // The thread sleeps until there is something to bring to the disk.
-            Ok(_) if was_synced => self.shared.wake(),
+            // The thread looks into the log once more after it has said that it is idle.
+            Ok(_) if self.shared.is_idle.load(Ordering::SeqCst) => self.shared.wake(),
             Ok(_) => {}
             Err(_) => {
                 self.shared.wake();
@@ -232,31 +233,49 @@ impl Shared {
     }
 
     fn run(&self, contents: &Contents) {
+        let interval = lock(&self.log).options().sync_interval;
+        // Something was done since it last slept: more may come soon, and need not wake it.
+        let mut is_warm = false;
         loop {
             let next = step(&self.log, contents, &now);
             self.done.notify_all();
             self.tell_news();
             let until = match next {
-                Next::Again => continue,
+                Next::Again => {
+                    is_warm = true;
+                    self.is_idle.store(false, Ordering::SeqCst);
+                    continue;
+                }
                 Next::End => return,
                 Next::Wait(until) => until,
             };
-            let mut sleep = self.sleeps.lock().unwrap_or_else(PoisonError::into_inner);
-            if !sleep.woken {
-                sleep = match until {
-                    None => self
-                        .wake
-                        .wait(sleep)
-                        .unwrap_or_else(PoisonError::into_inner),
-                    Some(until) => {
-                        let left = until.saturating_duration_since(now());
-                        let waited = self.wake.wait_timeout(sleep, left);
-                        waited.unwrap_or_else(PoisonError::into_inner).0
-                    }
-                };
+            if std::mem::take(&mut is_warm) && !interval.is_zero() {
+                let soon = now() + interval;
+                self.sleep(Some(until.map_or(soon, |until| until.min(soon))));
+            } else if self.is_idle.swap(true, Ordering::SeqCst) {
+                self.sleep(until);
+                self.is_idle.store(false, Ordering::SeqCst);
             }
-            sleep.woken = false;
         }
+    }
+
+    /// Sleeps until this time, or until it is woken.
+    fn sleep(&self, until: Option<Instant>) {
+        let mut sleep = self.sleeps.lock().unwrap_or_else(PoisonError::into_inner);
+        if !sleep.woken {
+            sleep = match until {
+                None => self
+                    .wake
+                    .wait(sleep)
+                    .unwrap_or_else(PoisonError::into_inner),
+                Some(until) => {
+                    let left = until.saturating_duration_since(now());
+                    let waited = self.wake.wait_timeout(sleep, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        sleep.woken = false;
     }
 }
 

@@ -15,7 +15,7 @@
 use crate::file_system::{Access, FileSystem, StoreFile, write_all};
 use crate::options::{OnDamage, Options, State, Status};
 use crate::place::Place;
-use crate::record::{Encoder, HEADER, Key, MAX_NAME, MAX_VALUE};
+use crate::record::{Encoder, HEAD, HEADER, Key, MAX_NAME, MAX_VALUE};
 use crate::scan::{Apply, Damage, Found, ScanError, scan};
 use crate::version_1;
 use bytes::Bytes;
@@ -162,6 +162,12 @@ pub(crate) struct Log {
     encoder: Encoder,
     /// Bytes of the log.
     length: u64,
+    /// Bytes of the file: zeros behind the log.
+    physical: u64,
+    /// The last record that was written.
+    last: Option<Mark>,
+    /// The last one that the file was looked at with.
+    inspected: Option<Mark>,
     /// The same when it was last written anew.
     shortened: u64,
     /// Changes so far.
@@ -189,6 +195,9 @@ pub(crate) struct Log {
     encoded: Vec<u8>,
     _lock: Arc<dyn StoreFile>,
 }
+
+/// A record's place and head.
+type Mark = (u64, [u8; HEAD]);
 
 /// Changes are refused, and what mends it.
 struct Trouble {
@@ -250,9 +259,9 @@ impl Log {
         };
         // A log that was begun and did not come to replace this one.
         file_system.remove(&place.new_log()).map_err(failed)?;
-        let length = file.state().map_err(failed)?.length;
+        let physical = file.state().map_err(failed)?.length;
         // Without a whole header there was no record.
-        let is_empty = length == 0;
+        let is_empty = physical == 0;
         let found = match is_empty {
             true => Found::default(),
             false => scan(&*file, apply).map_err(|error| match error {
@@ -281,8 +290,11 @@ impl Log {
                 number: found.number,
                 previous: found.previous,
             },
-            length,
-            shortened: length,
+            length: found.end,
+            physical,
+            last: None,
+            inspected: None,
+            shortened: found.end,
             changes: 0,
             synced: 0,
             awaited: 0,
@@ -356,28 +368,25 @@ impl Log {
             self.is_stalled = true;
             return Err(WriteError::Stalled);
         }
-        match self.file.state() {
-            Ok(state) if state.length == self.length && state.linked => {}
-            Ok(_) => {
-                return Err(self.meddled(now));
-            }
-            Err(error) => {
-                return Err(self.broken(now, &error, Repair::Anew { keep: false }));
-            }
-        }
         let mut encoder = self.encoder;
         self.encoded.clear();
         encoder.push(&mut self.encoded, name, value.map(|value| &value[..]));
         if let Err(error) = write_all(&*self.file, &self.encoded, self.length) {
             // Half a record would be taken for a torn tail; if this fails too, the next start does so.
             let repair = match self.file.set_length(self.length) {
-                Ok(()) => Repair::Room,
+                Ok(()) => {
+                    self.physical = self.length;
+                    Repair::Room
+                }
                 Err(_) => Repair::Anew { keep: false },
             };
             return Err(self.broken(now, &error, repair));
         }
         self.encoder = encoder;
+        let head = self.encoded.first_chunk();
+        self.last = head.map(|head| (self.length, *head));
         self.length += self.encoded.len() as u64;
+        self.physical = self.physical.max(self.length);
         // One long value does not hold its memory for good.
         self.encoded.shrink_to(PIECE);
         self.changes += 1;
@@ -422,11 +431,6 @@ impl Log {
     /// The number of the last change that is on the disk with all before it.
     pub(crate) const fn synced(&self) -> u64 {
         self.synced
-    }
-
-    /// Nothing waits for its turn at the disk.
-    pub(crate) const fn is_synced(&self) -> bool {
-        self.unsynced_since.is_none()
     }
 
     /// Whether a change is as safe as its sender wants: `None`: not yet, and the waker is called.
@@ -536,6 +540,14 @@ impl Log {
         }
     }
 
+    /// The length that the file should have, if it is due to be made longer.
+    fn longer(&self) -> Option<u64> {
+        let is_due = self.trouble.is_none() && !self.closing;
+        let ahead = self.options.ahead;
+        let is_short = self.physical.saturating_sub(self.length) < ahead.div_ceil(2);
+        (is_due && is_short).then_some(self.length + ahead)
+    }
+
     /// Whether the log's name still leads to the log, and it is as long as it should be.
     fn inspect(&mut self, now: Instant) -> bool {
         self.inspect_at = Some(now + INSPECT);
@@ -544,11 +556,22 @@ impl Log {
                 self.file.state()?,
                 self.file_system.state(&self.place.log())?,
             );
-            Ok(own.length == self.length
+            // The last records are still what was written: a copy of the log over itself lacks them.
+            for (at, head) in [self.last, self.inspected].into_iter().flatten() {
+                let mut found = [0; HEAD];
+                let read = self.file.read_at(&mut found, at)?;
+                if read != HEAD || found != head {
+                    return Ok(false);
+                }
+            }
+            Ok(own.length == self.physical
                 && named.is_some_and(|named| named.identity == own.identity))
         };
         match is_ours() {
-            Ok(true) => return true,
+            Ok(true) => {
+                self.inspected = self.last;
+                return true;
+            }
             Ok(false) => {
                 self.meddled(now);
             }
@@ -616,7 +639,14 @@ pub(crate) fn step(log: &Mutex<Log>, contents: &Contents, clock: &dyn Fn() -> In
     let due = guard.due(clock());
     match due {
         Due::Nothing(until) => Next::Wait(until),
-        Due::End => Next::End,
+        Due::End => {
+            if guard.trouble.is_none() && guard.physical > guard.length {
+                // The zeros have served; whether they can be taken away does not matter.
+                let _cut = guard.file.set_length(guard.length);
+                guard.physical = guard.length;
+            }
+            Next::End
+        }
         Due::Inspect => {
             guard.inspect(clock());
             Next::Again
@@ -629,6 +659,8 @@ pub(crate) fn step(log: &Mutex<Log>, contents: &Contents, clock: &dyn Fn() -> In
             Next::Again
         }
         Due::Probe => {
+            // Of both the probe makes one.
+            guard.physical = guard.length;
             let (file, length) = (Arc::clone(&guard.file), guard.length);
             drop(guard);
             let probed = probe(&*file, length);
@@ -675,6 +707,24 @@ fn sync(log: &Mutex<Log>, clock: &dyn Fn() -> Instant) {
     let done = file.sync();
     // What came meanwhile waits from the beginning of this sync on, at most.
     lock(log).synced_up_to(began, change, done);
+    extend(log);
+}
+
+/// Makes the file longer ahead of its records, with the lock free: it may wait for the file system. Where
+/// it fails, records make the file longer themselves.
+fn extend(log: &Mutex<Log>) {
+    let guard = lock(log);
+    let (file, longer) = (Arc::clone(&guard.file), guard.longer());
+    drop(guard);
+    let Some(length) = longer else { return };
+    if file.extend(length).is_err() {
+        return;
+    }
+    let mut guard = lock(log);
+    // An append that failed meanwhile has cut the file.
+    if let Ok(state) = file.state() {
+        guard.physical = state.length;
+    }
 }
 
 /// Whether the disk has room behind the log, and takes what is brought to it.
@@ -813,6 +863,8 @@ fn fill_new(
     guard.file = new.file;
     guard.encoder = new.encoder;
     (guard.length, guard.shortened) = (new.length, new.length);
+    guard.physical = new.length;
+    (guard.last, guard.inspected) = (None, None);
     // Without trouble, what came last is not on the disk yet, and its sync is due as before.
     let (file, changes) = (Arc::clone(&guard.file), guard.changes);
     drop(guard);

@@ -11,7 +11,7 @@ pub struct Options {
     /// costs at most what was acknowledged in this time and during one `fdatasync`. Zero: changes
     /// are acknowledged when the disk has them. Default: 20 ms.
     pub sync_interval: Duration,
-    /// Changes are refused while an `fdatasync` has taken longer than this. Default: 1 s.
+    /// Changes are refused while an `fdatasync` has taken longer than this. Default: 5 s.
     pub stall_limit: Duration,
     /// How long a disk that refuses is left alone before it is tried again. Default: 250 ms.
     pub retry_interval: Duration,
@@ -20,16 +20,21 @@ pub struct Options {
     /// The log is written anew when it has grown by this much and by twice what was left of it the last
     /// time. Default: 64 MiB.
     pub growth: u64,
+    /// How far the file is ahead of its records, in bytes, at least half of it: a write that makes a
+    /// file longer waits for the file system's own journal, 10 ms and more while a sync is in progress.
+    /// Default: 1 MiB.
+    pub ahead: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             sync_interval: Duration::from_millis(20),
-            stall_limit: Duration::from_secs(1),
+            stall_limit: Duration::from_secs(5),
             retry_interval: Duration::from_millis(250),
             on_damage: OnDamage::Serve,
             growth: 64 << 20,
+            ahead: 1 << 20,
         }
     }
 }

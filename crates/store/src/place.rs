@@ -54,7 +54,7 @@ impl Place {
 pub struct Check {
     /// The file.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// Bytes that were written to it.
     pub length: u64,
     /// Changes that were read: values and removals.
     pub records: u64,
@@ -103,7 +103,6 @@ pub fn check(
         error,
     };
     let file: Arc<_> = OsFileSystem.open(&log, Access::Read).map_err(failed)?;
-    let length = file.state().map_err(failed)?.length;
     let in_use = !file.lock().map_err(failed)?;
     let mut values = std::collections::HashSet::new();
     let found = scan(&*file, &mut |name, value| match value {
@@ -125,7 +124,7 @@ pub fn check(
     })?;
     let kept = kept_beside(&log);
     Ok(Check {
-        length,
+        length: found.end + found.torn,
         records: found.records,
         values: values.len() as u64,
         lost: found.lost(),

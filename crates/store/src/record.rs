@@ -9,7 +9,7 @@
 //!      8  16  key, drawn for this file: what is in a value cannot be taken for a record
 //!     24   8  check of the 24 before, under a key of zeros
 //!
-//! record: a head of 56 bytes, the name, the value
+//! record: a head of 56 bytes, the name, the value, a newline
 //!      0   4  marker c5 52 65 5c
 //!      4   2  bytes of the name: 1 to 1024
 //!      6   2  0: a value, 1: a removal
@@ -21,6 +21,9 @@
 //!     40   8  check of name and value
 //!     48   8  check of the 48 before
 //! ```
+//!
+//! Behind the last record there may be zeros: the file is made longer ahead of its records. A record ends
+//! with a newline, so that none of its bytes is taken for those.
 //!
 //! A head that is right says where its record ends, so a rotten value costs one record. Behind a rotten
 //! head the next marker with a right head goes on. The fingerprint in the next record then says whose
@@ -40,6 +43,8 @@ pub(crate) const HEAD: usize = 56;
 
 const MAGIC: [u8; 8] = *b"CWSTORE2";
 const MARKER: [u8; 4] = [0xc5, b'R', b'e', 0x5c];
+/// The last byte of a record.
+const LAST: u8 = b'\n';
 const VALUE: u16 = 0;
 const REMOVAL: u16 = 1;
 
@@ -133,10 +138,11 @@ impl Encoder {
         head[40..48].copy_from_slice(&self.key.hash(name, octets).to_le_bytes());
         let check = self.key.hash(&head[..48], b"head");
         head[48..].copy_from_slice(&check.to_le_bytes());
-        into.reserve(HEAD + name.len() + octets.len());
+        into.reserve(HEAD + name.len() + octets.len() + 1);
         into.extend_from_slice(&head);
         into.extend_from_slice(name);
         into.extend_from_slice(octets);
+        into.push(LAST);
         self.number += 1;
         self.previous = fingerprint;
     }
@@ -199,7 +205,7 @@ pub(crate) fn step(key: Key, bytes: &[u8], at_end: bool) -> Step<'_> {
     let Some(head) = read_head(key, bytes) else {
         return rubbish(key, bytes, at_end);
     };
-    let length = HEAD + head.name + head.value;
+    let length = HEAD + head.name + head.value + 1;
     let link = head.link;
     let Some(both) = bytes.get(HEAD..length) else {
         if !at_end {
@@ -211,8 +217,10 @@ pub(crate) fn step(key: Key, bytes: &[u8], at_end: bool) -> Step<'_> {
             None => Step::Torn,
         };
     };
-    let (name, value) = both.split_at(head.name);
-    if key.hash(name, value) != head.check || key.fingerprint(name) != link.fingerprint {
+    let (name, value) = both[..both.len() - 1].split_at(head.name);
+    let is_ended = both.last() == Some(&LAST);
+    if !is_ended || key.hash(name, value) != head.check || key.fingerprint(name) != link.fingerprint
+    {
         if bytes.len() < length + HEAD && !at_end {
             return Step::More(length + HEAD);
         }

@@ -345,6 +345,8 @@ fn scan_version_1(mut window: Window<'_>, apply: Apply<'_>) -> Result<Found, Sca
         is_version_1: true,
         ..Found::default()
     };
+    // It has no zeros of its own behind the last record.
+    window.length = window.file.state()?.length;
     window.skip(version_1::MAGIC.len());
     let mut needed = 16;
     loop {
@@ -397,7 +399,7 @@ fn scan_version_1(mut window: Window<'_>, apply: Apply<'_>) -> Result<Found, Sca
 /// The part of a file that is in memory.
 struct Window<'a> {
     file: &'a dyn StoreFile,
-    /// Length of the file when it was opened.
+    /// Length of the file when it was opened, without the zeros at its end.
     length: u64,
     buffer: Vec<u8>,
     /// Where in the buffer the place is.
@@ -410,7 +412,7 @@ impl<'a> Window<'a> {
     fn new(file: &'a dyn StoreFile) -> io::Result<Self> {
         Ok(Self {
             file,
-            length: file.state()?.length,
+            length: without_zeros(file, file.state()?.length),
             buffer: Vec::new(),
             begin: 0,
             at: 0,
@@ -473,4 +475,26 @@ impl<'a> Window<'a> {
         }
         Ok(())
     }
+}
+
+/// Where the zeros at the end of a file begin. What cannot be read is none.
+fn without_zeros(file: &dyn StoreFile, length: u64) -> u64 {
+    let mut end = length;
+    let mut block = vec![0; CHUNK];
+    while end > 0 {
+        let wanted = usize::try_from(end).unwrap_or(CHUNK).min(CHUNK);
+        let from = end - wanted as u64;
+        let mut read = 0;
+        while read < wanted {
+            match file.read_at(&mut block[read..wanted], from + read as u64) {
+                Ok(0) | Err(_) => return end,
+                Ok(some) => read += some,
+            }
+        }
+        if let Some(last) = block[..wanted].iter().rposition(|byte| *byte != 0) {
+            return from + last as u64 + 1;
+        }
+        end = from;
+    }
+    0
 }
