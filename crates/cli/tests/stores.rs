@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of the small disk.
 const ROOM: usize = 2 << 20;
+/// Bytes of room that are made before a start: a UDM counts its starts.
+const MORE: usize = 64 << 10;
 const CAUSE: &str = "INSUFFICIENT_RESOURCES";
 
 /// How often a store is killed while it is written to; `make hostile` asks for more.
@@ -182,6 +184,8 @@ fn read(path: &Path) -> String {
 struct SmallDisk {
     folder: tempfile::TempDir,
     is_mounted: bool,
+    /// How often it was started on: each time a little more room is made, for what a start writes.
+    starts: std::cell::Cell<usize>,
 }
 
 impl SmallDisk {
@@ -198,11 +202,20 @@ impl SmallDisk {
         if !is_mounted {
             eprintln!("no right to mount a tmpfs: a limit on the size of files takes its place");
         }
-        Self { folder, is_mounted }
+        Self {
+            folder,
+            is_mounted,
+            starts: std::cell::Cell::new(0),
+        }
     }
 
     fn path(&self) -> PathBuf {
         self.folder.path().join("disk")
+    }
+
+    /// What takes a half of its room.
+    fn ballast(&self) -> PathBuf {
+        self.path().join("ballast")
     }
 
     /// Starts a network function that has no more room than this disk.
@@ -212,7 +225,12 @@ impl SmallDisk {
             self.path().join(kind.name),
             self.folder.path().join("stderr"),
         );
-        let limit = format!("--fsize={ROOM}");
+        let more = self.starts.replace(self.starts.get() + 1) * MORE;
+        let limit = format!("--fsize={}", ROOM + more);
+        if let Ok(ballast) = fs::File::options().write(true).open(self.ballast()) {
+            let left = (ROOM / 2).saturating_sub(more);
+            ballast.set_len(left as u64).expect("less of it");
+        }
         let words: &[&str] = match self.is_mounted {
             true => &[],
             false => &["prlimit", &limit],
@@ -256,7 +274,7 @@ fn assert_holds(nf: &Nf, kind: Kind, acknowledged: &Acknowledged) {
 
 fn full_disk(kind: Kind) {
     let disk = SmallDisk::new();
-    let ballast = disk.path().join("ballast");
+    let ballast = disk.ballast();
     if disk.is_mounted {
         fs::write(&ballast, vec![1; ROOM / 2]).expect("room");
     }
