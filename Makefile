@@ -13,6 +13,7 @@ SCENARIO ?= guti
 RMR_LIB ?=
 FUZZ_SECONDS ?= 60
 MUTATIONS ?= 1000000
+FLOOD ?= 15
 NOW := $(shell date +%Y%m%d-%H%M%S)
 OUT ?= out/$(SCENARIO)-$(NOW)
 
@@ -139,9 +140,11 @@ tsan: ## Run the tests whose threads share memory under the thread sanitizer (ne
 	$(STEP) "thread sanitizer" scripts/tsan
 	$(SUMMARY)
 
-hostile: ## Spoil a million frames and requests (MUTATIONS=N), kill each part of a core under load
+hostile: ## Spoil a million frames and requests (MUTATIONS=N), flood (FLOOD=SECONDS each), kill each part of a core under load
 	$(STEP) "hostile peers" env COREWIRE_MUTATIONS=$(MUTATIONS) \
 	    cargo test --release --locked -p corewire-cli --test hostile --test hostile_sbi -- --nocapture
+	$(STEP) "floods: what five connections hold, and how long others wait" env COREWIRE_FLOOD_SECONDS=$(FLOOD) \
+	    cargo test --release --locked -p corewire-cli --test hostile_floods -- --nocapture
 	$(STEP) "any network function killed under 100 attaches a second" env COREWIRE_ATTACHES=100 \
 	    cargo test --release --locked -p corewire-cli --test core_kill -- --nocapture --test-threads 1
 	$(SUMMARY)

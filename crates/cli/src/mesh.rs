@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use corewire::mesh::bridge::Bridge;
 use corewire::mesh::{Mesh, MeshOptions, file};
-use corewire::{CallKind, EventLoop, Operation, ServerOptions, parse_address};
+use corewire::{CallKind, EventLoop, LimitArgs, Operation, ServerOptions, parse_address};
 use corewire_observe::outln;
 use corewire_observe::terminal::write_err;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
@@ -54,6 +54,8 @@ struct BridgeArgs {
     /// Seconds that calls in flight get to finish when the process is told to end
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     drain: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 pub(crate) fn run(args: MeshArgs) -> anyhow::Result<ExitCode> {
@@ -90,7 +92,9 @@ fn bridge(args: &BridgeArgs) -> anyhow::Result<ExitCode> {
         })
     };
     let service = Arc::new(Bridge::new(mesh.channel(&args.target)).with_shapes(shape));
-    let server = Arc::new(ServerOptions::default());
+    let mut server = ServerOptions::default();
+    args.limits.apply(&mut server);
+    let server = Arc::new(server);
     // Registered before the server starts, so that no signal is missed.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
     for listen in &args.listen {

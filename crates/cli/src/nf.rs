@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use corewire::health::{Health, Serving};
 use corewire::tls::{Files, ServerTls};
-use corewire::{Address, OnFault, Protocol, Server, ServerOptions, parse_address};
+use corewire::{Address, LimitArgs, OnFault, Protocol, Server, ServerOptions, parse_address};
 use corewire_guti::service::GutiService;
 use corewire_guti::{Allocator, Guami};
 use corewire_observe::outln;
@@ -91,6 +91,8 @@ struct GutiArgs {
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     notice: u64,
     #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
     tls: TlsArgs,
 }
 
@@ -165,6 +167,7 @@ fn guti(args: GutiArgs) -> anyhow::Result<ExitCode> {
             .map(|name| name.parse())
             .collect::<Result<Vec<Protocol>, _>>()?;
     }
+    args.limits.apply(&mut options);
     options.tls = args.tls.settings()?;
     options.on_fault = Some(OnFault::new(|peer, why| {
         tracing::warn!(name: "peer-fault", "{}: {why}", peer.address);

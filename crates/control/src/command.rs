@@ -6,6 +6,7 @@ use crate::control::{Control, ControlOptions, DEFAULT_LISTEN, read_config};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use corewire_observe::outln;
+use corewire_transport::LimitArgs;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -75,6 +76,8 @@ struct ServeArgs {
     /// Seconds that calls in flight get to finish when the process is told to end
     #[arg(long, default_value_t = 2, value_name = "SECONDS")]
     drain: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 #[derive(Debug, Args)]
@@ -118,6 +121,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     options.listen = args.listen;
     options.state = args.state;
     options.loops = args.loops;
+    options.limits = Some(args.limits);
     // Registered before it starts, so that no signal is missed.
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let control = Control::start(options)?;

@@ -10,7 +10,7 @@ use crate::service::ControlService;
 use crate::store::{Kept, Store};
 use crate::watch::{FileWatch, LOOK_EVERY};
 use corewire_transport::tls::{Files, ServerTls, TlsFault};
-use corewire_transport::{Address, Server, ServerOptions, parse_address};
+use corewire_transport::{Address, LimitArgs, Server, ServerOptions, parse_address};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::HashMap;
 use std::fmt;
@@ -36,6 +36,9 @@ pub struct ControlOptions {
     pub state: Option<PathBuf>,
     /// Event loops, one thread each. Default 1: its work is little and bursty.
     pub loops: usize,
+    /// What is taken from peers at most. Default: that of
+    /// [`ServerOptions`](corewire_transport::ServerOptions).
+    pub limits: Option<LimitArgs>,
     /// Where lines about refusals and reloads go. Default: standard error.
     pub log: Log,
 }
@@ -48,6 +51,7 @@ impl ControlOptions {
             listen: Vec::new(),
             state: None,
             loops: 1,
+            limits: None,
             log: Log::to_stderr(),
         }
     }
@@ -379,6 +383,9 @@ impl Control {
         let listen = addresses(&options, &plane.config.listen)?;
         let mut server_options = ServerOptions::default();
         server_options.loops = options.loops.max(1);
+        if let Some(limits) = &options.limits {
+            limits.apply(&mut server_options);
+        }
         server_options.tls = server_tls(&plane.file, &plane.config)?;
         let service = Arc::new(plane.service().identifying());
         let server = Server::start(&listen, service, server_options).map_err(StartFault::Io)?;

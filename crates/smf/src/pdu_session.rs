@@ -10,8 +10,8 @@ use crate::tls::TlsArgs;
 use anyhow::Context as _;
 use clap::Args;
 use corewire::{
-    Body, Bytes, CallContext, Caller, Channel, ClientOptions, Code, Headers, Operation, Request,
-    Response, Server, Service, Status, parse_address,
+    Body, Bytes, CallContext, Caller, Channel, ClientOptions, Code, Headers, LimitArgs, Operation,
+    Request, Response, Server, Service, Status, parse_address,
 };
 use corewire_observe::outln;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -40,6 +40,8 @@ pub struct PduSessionArgs {
     /// A name to answer with, in the header x-served-by
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    #[command(flatten)]
+    limits: LimitArgs,
     #[command(flatten)]
     tls: TlsArgs,
     /// The next one is a sidecar on this machine: no TLS to it
@@ -72,6 +74,7 @@ impl PduSessionArgs {
         let mut options = self.tls.server()?;
         // One of many replicas, or all of them on one core: more threads would only take turns.
         options.loops = 1;
+        self.limits.apply(&mut options);
         // Registered before the server starts, so that no signal is missed.
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
         let service = Arc::new(PduSession::new(self.name.as_deref())?);

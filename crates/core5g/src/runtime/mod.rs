@@ -39,6 +39,7 @@ use advertised::Advertised;
 use anyhow::{Context as _, bail};
 use corewire::health::{Health, Serving};
 use corewire::mesh::config::Transport;
+use corewire::overload::Shedding;
 use corewire::{Address, LoopHandle, OnFault, Server, ServerOptions, Service, parse_address};
 use corewire_observe::outln;
 use directory::Directory;
@@ -227,6 +228,7 @@ fn run<S: Service>(
         .collect::<Result<Vec<_>, _>>()?;
     let mut server_options = ServerOptions::default();
     server_options.loops = options.threads;
+    options.limits.apply(&mut server_options);
     server_options.tls = options.tls.server()?;
     let scheme = match &server_options.tls {
         Some(_) if options.transport == Transport::Shm => {
@@ -264,7 +266,9 @@ fn run<S: Service>(
     ));
     let health = Health::new();
     health.set("", Serving::Serving);
-    let around = health.around(Arc::clone(&hosted));
+    // Health in front: an instance with much to do is not ill.
+    let shedding = Shedding::new(Arc::clone(&hosted), options.overload.limits());
+    let around = health.around(shedding);
     let server = Server::start(&listen, Arc::new(around), server_options)?;
     let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
     let own = server.addresses().iter().find_map(|address| match address {

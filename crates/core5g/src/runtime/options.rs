@@ -5,6 +5,7 @@ use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use clap::{ArgAction, Args, ValueEnum};
 use corewire::mesh::config::Transport;
+use corewire_transport::{LimitArgs, OverloadArgs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -58,6 +59,10 @@ pub(crate) struct NfOptions {
     /// NRF's own: what they must show [default: whoever reaches the NRF may]
     #[arg(long, value_name = "FILE")]
     pub(crate) client_secret: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) overload: OverloadArgs,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
     /// Print JSON events for a program, and end with standard input
