@@ -12,8 +12,8 @@ use crate::nas::{
     Envelope, MmStatus, NasError, NasMessage, NasSecurityContext, STmsi, Snssai,
     UeSecurityCapability,
 };
-use crate::ngap::{NgapMessage, UeAmbr};
-use crate::runtime::{Flow, Sbi};
+use crate::ngap::{Cause, NgapMessage, UeAmbr};
+use crate::runtime::{Flow, Sbi, contain};
 use crate::source3;
 use corewire::LoopHandle;
 use corewire_guti::Guti;
@@ -178,7 +178,10 @@ pub(super) fn start(ue: Box<Ue>, event: Event) {
 async fn run(mut ue: Box<Ue>, mut event: Event) {
     loop {
         if let Some(event) = ue.admit(event) {
-            Box::pin(handle(&mut ue, event)).await;
+            if contain(Box::pin(handle(&mut ue, event))).await.is_err() {
+                ue.abandon();
+                return;
+            }
         }
         if !ue.registered && ue.link.is_none() {
             ue.forget();
@@ -510,6 +513,23 @@ impl Ue {
                 _ => {}
             }
         }
+    }
+
+    /// A procedure panicked, so the context here is not to be trusted: releases the connection and
+    /// forgets the UE. The UE registers again, or is restored from what the store last got.
+    fn abandon(&mut self) {
+        tracing::error!(
+            name: "ue-abandoned",
+            "a procedure of AMF UE NGAP ID {:?} panicked: its connection is released and its context dropped",
+            self.slot.id
+        );
+        if let Some(link) = &self.link {
+            link.release(Cause::UNSPECIFIED);
+            link.forget();
+        }
+        self.set_link(None);
+        self.set_registered(false);
+        self.forget();
     }
 
     /// The UE has no name any more.

@@ -64,6 +64,7 @@ impl Gauges {
         let of_log = [
             ("logLinesLost", log.lost),
             ("logLinesSuppressed", log.suppressed),
+            ("panics", log.panics),
         ];
         let fields: Map<String, Value> = gauges
             .iter()

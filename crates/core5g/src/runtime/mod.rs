@@ -13,6 +13,7 @@
 
 mod advertised;
 mod both;
+mod contain;
 mod directory;
 mod discovery;
 mod gate;
@@ -28,6 +29,7 @@ mod report;
 mod sbi;
 
 pub(crate) use both::both;
+pub(crate) use contain::contain;
 pub(crate) use hosted::{Gauge, STATUS};
 pub(crate) use options::Flow;
 pub(crate) use options::{NfOptions, random_instance, secret_in};

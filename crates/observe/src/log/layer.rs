@@ -25,6 +25,7 @@ struct Shared {
     written: AtomicU64,
     suppressed: AtomicU64,
     lost: AtomicU64,
+    panics: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -46,6 +47,7 @@ impl Lines {
             written: AtomicU64::new(0),
             suppressed: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            panics: AtomicU64::new(0),
         }))
     }
 
@@ -60,7 +62,12 @@ impl Lines {
             written: self.0.written.load(Relaxed),
             suppressed: self.0.suppressed.load(Relaxed),
             lost: self.0.lost.load(Relaxed),
+            panics: self.0.panics.load(Relaxed),
         }
+    }
+
+    pub(super) fn count_panic(&self) {
+        self.0.panics.fetch_add(1, Relaxed);
     }
 
     pub(super) fn summarize_forever(&self, interval: Duration) {

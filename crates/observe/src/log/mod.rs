@@ -76,6 +76,8 @@ pub struct Counters {
     pub suppressed: u64,
     /// Lines that standard error did not take.
     pub lost: u64,
+    /// Panics of any thread, contained or not.
+    pub panics: u64,
 }
 
 /// Starts logging to standard error under this name, the NF's or the program's.
@@ -88,6 +90,7 @@ pub fn start(program: &str, options: Options) -> Result<(), AlreadyStarted> {
         .with(options.levels)
         .with(lines.clone());
     tracing::subscriber::set_global_default(subscriber).map_err(|_| AlreadyStarted)?;
+    hook_panics(&lines);
     let summaries = lines.clone();
     let _first = LINES.set(lines);
     // Where no thread can be had, summaries come with the next line of their kind.
@@ -96,6 +99,24 @@ pub fn start(program: &str, options: Options) -> Result<(), AlreadyStarted> {
         .stack_size(64 * 1024)
         .spawn(move || summaries.summarize_forever(SUMMARY_INTERVAL));
     Ok(())
+}
+
+/// Logs panics as lines of kind `panic`, with their place, in place of the default hook's text:
+/// like other lines they have a time and a limit.
+fn hook_panics(lines: &Lines) {
+    let lines = lines.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        lines.count_panic();
+        let thread = std::thread::current();
+        let thread = thread.name().unwrap_or("unnamed");
+        let text = panic.payload_as_str().unwrap_or("of unknown kind");
+        match panic.location() {
+            Some(place) => {
+                tracing::error!(name: "panic", "thread {thread:?} at {place}: {text}");
+            }
+            None => tracing::error!(name: "panic", "thread {thread:?}: {text}"),
+        }
+    }));
 }
 
 /// Names the NF instance in every line from now on. The first eight characters are shown, which is
