@@ -1,13 +1,14 @@
 //! What records mean together: a table or changes to one, begun, filled, ended.
 //!
 //! Nothing is live before its end has come and its count, if there is one, is right. A record that
-//! cannot be read, or a limit, refuses the whole; the table that is live stays. (The C library
-//! passes over such a record and makes the rest live.)
+//! cannot be read is skipped and reported, as the C library skips it: route managers write such
+//! records for names they do not know, and the rest of their table must hold. A wrong count or a
+//! limit refuses the whole; the table that is live stays.
 
 use crate::report::{Fault, Report, Why};
 use crate::router::Router;
 use crate::table::{Builder, MEID_LENGTH, Names, TableTooLarge};
-use corewire_wire::rmr::table::{Edge, Line, Record, Records};
+use corewire_wire::rmr::table::{self, Counted, Edge, FaultKind, Line, Record, Records};
 use corewire_wire::rmr::table_message::TableState;
 use std::sync::Arc;
 
@@ -118,7 +119,7 @@ impl Loader {
                     }
                     self.line(&line, &mut outcome);
                 }
-                Err(fault) => self.fault(Fault::Record(fault), &mut outcome),
+                Err(fault) => self.skip(fault, &mut outcome),
             }
         }
         if let Some(pending) = &mut self.pending {
@@ -239,6 +240,28 @@ impl Loader {
         if let Err(limit) = done {
             self.fault(too_large(line, limit), outcome);
         }
+    }
+
+    /// Reports a record that cannot be read. It counts as the C library would have counted it.
+    fn skip(&mut self, fault: table::Fault, outcome: &mut Outcome) {
+        // The end of a table whose count is no number has a wrong count.
+        if fault.kind == FaultKind::BadCount {
+            self.fault(Fault::Record(fault), outcome);
+            if let Some(pending) = self.pending.take()
+                && let Some(why) = pending.why
+            {
+                refuse(pending.id, why, outcome);
+            }
+            return;
+        }
+        if let Some(pending) = &mut self.pending {
+            match fault.counted {
+                Some(Counted::Routes) => pending.updates += 1,
+                Some(Counted::Meids) => pending.meid_updates += 1,
+                None => {}
+            }
+        }
+        outcome.report(Report::Fault(Fault::Record(fault)));
     }
 
     /// Refuses what is pending, if anything is; says so in any case.

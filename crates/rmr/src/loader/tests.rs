@@ -210,26 +210,96 @@ fn a_wrong_count_refuses_the_table() {
     );
 }
 
+/// What the O-RAN SC route manager writes for a message name or an endpoint that it does not know,
+/// and other records that the C library skips. A count includes those that it counts.
 #[test]
-fn a_fault_refuses_the_table_and_says_where() {
+fn skips_and_reports_records_that_cannot_be_read() {
+    for (record, counted, report) in [
+        (
+            "mse||-1|a:1",
+            true,
+            "line 3, column 5: a message type expected, a number",
+        ),
+        (
+            "mse|2|-1|",
+            true,
+            "line 3, column 10: endpoints expected, host:port,.. or %meid",
+        ),
+        (
+            "mse|2||a:1",
+            true,
+            "line 3, column 7: a subscription expected, a number or -1 for any",
+        ),
+        (
+            "mse|2|",
+            false,
+            "line 3, column 7: a subscription expected, a number or -1 for any",
+        ),
+        (
+            "rte|x|a:1",
+            true,
+            "line 3, column 5: a message type expected, a number, found \"x\"",
+        ),
+        (
+            "del|2|y",
+            true,
+            "line 3, column 7: a subscription expected, a number or -1 for any, found \"y\"",
+        ),
+        (
+            "mxe|2|-1|a:1",
+            false,
+            "line 3, column 1: newrt, updatert, rte, mse, del, meid_map, mme_ar or mme_del expected, found \"mxe\"",
+        ),
+        (
+            "?|2|3|4",
+            false,
+            "line 3, column 1: newrt, updatert, rte, mse, del, meid_map, mme_ar or mme_del expected, found \"?\"",
+        ),
+    ] {
+        let mut bench = Bench::new();
+        bench.table("mse|1|-1|old:1");
+        let count = 1 + u32::from(counted);
+        let table = format!("newrt|start|t\nmse|1|-1|new:1\n{record}\nnewrt|end|{count}\n");
+        let outcome = bench.loader.read(table.as_bytes());
+        assert!(outcome.states[0].taken, "{record}: {:?}", outcome.states);
+        let reports: Vec<String> = outcome.reports.iter().map(ToString::to_string).collect();
+        assert!(
+            reports.contains(&format!("route table: {report}")),
+            "{record}: {reports:?}"
+        );
+        bench.goes(1, -1, &["new:1"]);
+        bench.nowhere(2, -1, NoRoute::NoEntry);
+    }
+}
+
+#[test]
+fn counts_lines_on_over_several_messages() {
+    let mut bench = Bench::new();
+    bench.read("newrt|start|bad\nmse|1|-1|new:1\n");
+    let outcome = bench.loader.read(b"\nmse|x|-1|a:1\nnewrt|end");
+    assert!(outcome.reports[0].to_string().contains("line 4, column 5"));
+    bench.goes(1, -1, &["new:1"]);
+}
+
+#[test]
+fn takes_the_unsigned_form_of_any_subscription() {
+    let mut bench = Bench::new();
+    bench.table("mse|1|4294967295|a:1");
+    bench.goes(1, -1, &["a:1"]);
+    bench.goes(1, 7, &["a:1"]);
+}
+
+#[test]
+fn refuses_a_table_whose_count_is_no_number() {
     let mut bench = Bench::new();
     bench.table("mse|1|-1|old:1");
     assert_eq!(
-        bench.read("newrt|start|bad\nmse|1|-1|new:1\nmse|2|\nmse|x|-1|a:1\nnewrt|end|2\n"),
+        bench.read("newrt|start|t\nmse|1|-1|new:1\nnewrt|end|one\n"),
         [
-            "table bad was refused: line 3, column 7: a subscription expected, a number or -1 for any"
+            "table t was refused: line 3, column 11: the number of records expected, or nothing, found \"one\""
         ]
     );
     bench.goes(1, -1, &["old:1"]);
-    // Over several messages lines are counted on.
-    bench.read("newrt|start|bad\nmse|1|-1|new:1\n");
-    assert_eq!(
-        bench.read("\nmse|x|-1|a:1\nnewrt|end"),
-        ["table bad was refused: line 4, column 5: a message type expected, a number, found \"x\""]
-    );
-    bench.goes(1, -1, &["old:1"]);
-    bench.table("mse|1|-1|new:1");
-    bench.goes(1, -1, &["new:1"]);
 }
 
 #[test]

@@ -106,7 +106,8 @@ fn a_file_alone_is_read_each_second_until_ready_then_each_minute() {
     assert_eq!(bench.actions(), ["read f"]);
     bench
         .source
-        .handle_seed(bench.at(62), Ok(b"newrt|start\nbad\nnewrt|end"));
+        .handle_seed(bench.at(62), Ok(b"newrt|start\nbad\nnewrt|end|1"));
+    // The record that is skipped, and the table that is refused.
     assert_eq!(bench.reports().len(), 2);
     assert_eq!(bench.router.table().len(), 1);
     assert_eq!(bench.due(), Some(122));

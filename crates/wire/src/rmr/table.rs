@@ -9,9 +9,9 @@
 //!
 //! A record is a line; its fields stand between `|`. Like the C library this goes by the first
 //! letter of the first field, takes LF, CRLF and CR for the end of a record, and a `#` at the
-//! beginning of a word for the end of what counts. Where that library passes over what it cannot
-//! read, this says where it stands and what was expected there ([`Fault`]), and whoever builds a
-//! table of it refuses it. What both take but nobody can have meant is a [`Remark`].
+//! beginning of a word for the end of what counts. Both skip a record that they cannot read; this
+//! reports where it stands and what was expected there ([`Fault`]), and whether the count at the
+//! table's end includes it ([`Counted`]). What is taken but can hardly be meant is a [`Remark`].
 //!
 //! Only the text is read here: what records mean together is `corewire-rmr`'s.
 
@@ -19,7 +19,7 @@ mod fault;
 mod field;
 mod names;
 
-pub use fault::{Fault, FaultKind, Place, Remark, RemarkKind};
+pub use fault::{Counted, Fault, FaultKind, Place, Remark, RemarkKind};
 pub use names::{Group, Groups, Meids, Senders};
 
 use field::Fields;
@@ -196,6 +196,7 @@ impl<'a> Iterator for Records<'a> {
                 }
                 Err(mut fault) => {
                     fault.place.line = number;
+                    fault.counted = Counted::of(line);
                     return Some(Err(*fault));
                 }
             }

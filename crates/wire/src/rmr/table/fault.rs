@@ -31,6 +31,34 @@ pub struct Fault {
     pub kind: FaultKind,
     /// The beginning of what stands there instead; empty when nothing does.
     pub found: String,
+    /// The count at the table's end that includes the record all the same.
+    pub counted: Option<Counted>,
+}
+
+/// Which count at the end of a table or of changes includes a record.
+///
+/// The C library counts by the first field and the number of fields alone, so its senders count
+/// records that nothing comes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no third count")]
+pub enum Counted {
+    /// That of `newrt` and `updatert`.
+    Routes,
+    /// That of `meid_map`.
+    Meids,
+}
+
+impl Counted {
+    /// Of a line as it came.
+    pub(super) fn of(line: &[u8]) -> Option<Self> {
+        let fields = memchr::memchr_iter(b'|', line).count() + 1;
+        let kind = line.split(|octet| *octet == b'|').next()?.trim_ascii();
+        match (kind.first()?, kind, fields) {
+            (b'r', ..) | (_, b"mse", 4..) | (b'd', _, 3..) => Some(Self::Routes),
+            (_, b"mme_ar", 3..) | (_, b"mme_del", 2..) => Some(Self::Meids),
+            _ => None,
+        }
+    }
 }
 
 /// Characters of what was found that a fault repeats.
@@ -47,6 +75,7 @@ impl Fault {
             },
             kind,
             found: found.chars().take(EXCERPT).collect(),
+            counted: None,
         })
     }
 }

@@ -112,9 +112,12 @@ impl<'a> Fields<'a> {
             .transpose()
     }
 
+    /// A subscription. Senders that keep it unsigned write 4294967295 for -1.
     pub(super) fn sub_id(&mut self) -> Result<i32, Box<Fault>> {
         let field = self.required(FaultKind::NoSubId)?;
-        integer(field).ok_or_else(|| self.fault(field, FaultKind::NoSubId))
+        integer(field)
+            .or_else(|| field.parse().ok().map(u32::cast_signed))
+            .ok_or_else(|| self.fault(field, FaultKind::NoSubId))
     }
 
     /// `type` or `type,sender,sender`.
