@@ -113,8 +113,9 @@ impl Context {
         flags: i32,
     ) -> io::Result<&'static Self> {
         let (addresses, bind) = addresses(settings)?;
-        let at = Address::Tcp(SocketAddr::new(bind, port));
-        let listener = Listener::bind(&at, false).inspect_err(|error| {
+        let at = SocketAddr::new(bind, port);
+        // An xApp may change from the O-RAN SC library to this one, and back, on one port.
+        let listener = Listener::bind_handed_over(at).inspect_err(|error| {
             say!(Critical, "cannot listen at {at}: {error}");
         })?;
         // Port 0 has become a real one.

@@ -6,14 +6,18 @@ use crate::socket::check;
 use crate::{Address, Socket};
 use libc::c_int;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How many connections may wait to be accepted; the kernel caps it (`net.core.somaxconn`).
 const BACKLOG: c_int = 4096;
+
+/// How long a live listener on this host may take to accept a connection.
+const PROBE: Duration = Duration::from_millis(200);
 
 /// A listening socket, non-blocking.
 #[derive(Debug)]
@@ -66,6 +70,30 @@ impl Listener {
             Address::Tcp(address) => Self::bind_tcp(address, true),
             Address::Unix(_) | Address::Memory(_) => self.share(),
         }
+    }
+
+    /// Binds a TCP port that is handed over between this program and one that binds with
+    /// `SO_REUSEPORT` alone, in either direction. The kernel keeps the addresses of closed
+    /// connections for a minute, and lets a socket bind over them only if both have the same option
+    /// set. So this sets `SO_REUSEADDR` and `SO_REUSEPORT`. A port with a live listener is refused,
+    /// as by [`bind`](Self::bind).
+    ///
+    /// # Errors
+    /// What the kernel says, for example `AddrInUse`.
+    pub fn bind_handed_over(address: SocketAddr) -> io::Result<Self> {
+        // Without `SO_REUSEPORT` at first: with it a live listener that set it too would share its
+        // connections with this one, and neither would notice.
+        let listener = Self::bind_tcp(address, false).or_else(|error| {
+            let in_use = error.kind() == io::ErrorKind::AddrInUse;
+            if in_use && TcpStream::connect_timeout(&address, PROBE).is_err() {
+                Self::bind_tcp(address, true)
+            } else {
+                Err(error)
+            }
+        })?;
+        // Inherited by accepted connections, whose addresses stay when they are closed.
+        set_option(&listener.fd, libc::SO_REUSEPORT)?;
+        Ok(listener)
     }
 
     fn bind_unix(path: &Path) -> io::Result<Self> {
@@ -205,6 +233,45 @@ mod tests {
         drop((first, another));
         let again = Listener::bind(&address, true).unwrap();
         assert!(again.bind_another().is_ok());
+    }
+
+    /// A listener like the O-RAN SC library's: `SO_REUSEPORT`, and nothing else.
+    fn shared_port_only(address: SocketAddr) -> io::Result<TcpListener> {
+        let fd = open_tcp(address)?;
+        set_option(&fd, libc::SO_REUSEPORT)?;
+        with_raw_address(address, |raw, length| {
+            // SAFETY: pointer and length are those of an initialised socket address.
+            check(unsafe { libc::bind(fd.as_raw_fd(), raw, length) })
+        })?;
+        // SAFETY: listen touches no memory; the descriptor is open and bound.
+        check(unsafe { libc::listen(fd.as_raw_fd(), BACKLOG) })?;
+        Ok(fd.into())
+    }
+
+    /// Accepts a connection and closes it first, so that its address stays in TIME_WAIT here.
+    fn leave_closed_connection(listener: &TcpListener) {
+        listener.set_nonblocking(false).unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        drop(listener.accept().unwrap());
+        drop(client);
+    }
+
+    #[test]
+    fn port_is_handed_over_in_both_directions() {
+        let theirs = shared_port_only(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = theirs.local_addr().unwrap();
+        let error = Listener::bind_handed_over(address).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "it is live");
+        leave_closed_connection(&theirs);
+        drop(theirs);
+
+        let ours = Listener::bind_handed_over(address).unwrap();
+        let error = Listener::bind_handed_over(address).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "ours is live");
+        leave_closed_connection(&TcpListener::from(ours.fd.try_clone().unwrap()));
+        drop(ours);
+
+        shared_port_only(address).unwrap();
     }
 
     #[test]
