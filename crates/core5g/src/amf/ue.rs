@@ -177,11 +177,11 @@ pub(super) fn start(ue: Box<Ue>, event: Event) {
 
 async fn run(mut ue: Box<Ue>, mut event: Event) {
     loop {
-        if let Some(event) = ue.admit(event) {
-            if contain(Box::pin(handle(&mut ue, event))).await.is_err() {
-                ue.abandon();
-                return;
-            }
+        if let Some(event) = ue.admit(event)
+            && contain(Box::pin(handle(&mut ue, event))).await.is_err()
+        {
+            ue.abandon();
+            return;
         }
         if !ue.registered && ue.link.is_none() {
             ue.forget();
