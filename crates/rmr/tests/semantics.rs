@@ -203,9 +203,8 @@ impl Model {
                 format!("mme_del | {}", meids.join("  "))
             }
             Record::Faulty => {
-                if let Some((_, fine)) = &mut self.pending {
-                    *fine = false;
-                }
+                // Skipped, and counted for its four fields.
+                self.updates += 1;
                 "mse | 1 | what | a:1".to_owned()
             }
         }

@@ -106,7 +106,7 @@ void failures_are_told(corewire::Channel& channel) {
                         corewire::CallOptions().timeout(1us))
                   .expect_ok();
           }) == COREWIRE_DEADLINE_EXCEEDED);
-    CHECK(thrown_by([] { corewire::Operation("bad"); }) == COREWIRE_INVALID_ARGUMENT);
+    CHECK(thrown_by([] { corewire::Operation("/bad"); }) == COREWIRE_INVALID_ARGUMENT);
     try {
         corewire::Channel("native://127.0.0.1:1");
         CHECK(!"reached");
