@@ -29,5 +29,10 @@ fn config(most_octets: usize) -> Config {
         // Whether a peer lives shows when something is sent to it, as with every RMR.
         config.keep_alive_interval = None;
         config.passive = true;
+        // The driver here reads what it can take in at once, from each connection in turn.
+        config.turn_work = usize::MAX;
+        // What is held of partial messages is bounded by `COREWIRE_RMR_MAX_PARTIAL`, for all carriers
+        // alike; a message of `COREWIRE_RMR_MAX_MESSAGE` must fit whatever else is in use.
+        config.max_connection_memory = usize::MAX;
     })
 }
