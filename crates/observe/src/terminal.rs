@@ -1,8 +1,9 @@
 //! Output of command-line programs: results on standard output, progress on standard error.
 //!
-//! `println!` panics when the reader of a pipe has left or the disk is full. [`outln!`] returns the
-//! error instead, and a program's `main` passes what it ends with to [`exit_code`]: a reader that
-//! left is no failure, as with any Unix filter. [`errln!`] cannot fail at all.
+//! `println!` panics when the reader of a pipe has left or the disk is full.
+//! [`outln!`](crate::outln) returns the error instead, and a program's `main` passes what it ends
+//! with to [`exit_code`]: a reader that left is no failure, as with any Unix filter.
+//! [`errln!`](crate::errln) cannot fail at all.
 
 use std::error::Error;
 use std::fmt;
