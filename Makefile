@@ -50,21 +50,21 @@ build: setup ## Build the program, target/release/corewire
 	$(STEP) "build the program" cargo build --release --locked -p corewire-cli
 
 peers: setup rmr ## Build the C++ peers that the lab compares: gRPC, Thrift, TCP, Corewire
-	$(STEP) "build the C library" cargo build --profile capi --locked -p corewire-guti -p corewire-capi
+	$(STEP) "build the C library" cargo build --release --locked -p corewire-guti -p corewire-capi
 	$(STEP) "configure the peers" sh -c 'cd peers && cmake --preset release'
 	$(STEP) "build the peers" sh -c 'cd peers && cmake --build --preset release'
 	$(STEP) "build the references in Rust" sh -c 'cargo build --release --locked --manifest-path peers/reference/Cargo.toml \
 	    --target-dir $(TARGET)/reference && cp $(TARGET)/reference/release/corewire-reference peers/build/ || echo "without them"'
 
 rmr: setup ## Build librmr_si.so, the drop-in for the message router's C library
-	$(STEP) "build librmr_si.so" cargo build --profile capi --locked -p corewire-rmr-c
-	@ln -sf librmr_si.so $(TARGET)/capi/librmr_si.so.4
+	$(STEP) "build librmr_si.so" cargo build --release --locked -p corewire-rmr-c
+	@ln -sf librmr_si.so $(TARGET)/release/librmr_si.so.4
 
 install-rmr: rmr ## Install librmr_si.so and rmr/*.h under PREFIX (DESTDIR is in front of it)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/rmr
-	install -m 755 $(TARGET)/capi/librmr_si.so $(DESTDIR)$(PREFIX)/lib/librmr_si.so.4
+	install -m 755 $(TARGET)/release/librmr_si.so $(DESTDIR)$(PREFIX)/lib/librmr_si.so.4
 	ln -sf librmr_si.so.4 $(DESTDIR)$(PREFIX)/lib/librmr_si.so
-	install -m 644 $(TARGET)/capi/librmr_si.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(TARGET)/release/librmr_si.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 crates/rmr-c/include/rmr/*.h $(DESTDIR)$(PREFIX)/include/rmr/
 	sed 's|@PREFIX@|$(PREFIX)|' crates/rmr-c/rmr_si.pc.in \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/rmr_si.pc
@@ -155,7 +155,7 @@ sctp: ## Try N2 over a kernel's SCTP, in user-mode Linux where this kernel has n
 
 # The Rust side under them is as it is measured; the sanitizers see its memory, not its own accesses.
 sanitize: setup rmr ## Run the C and C++ programs and the peers' tests under the address and undefined-behaviour sanitizers
-	$(STEP) "build the C library" cargo build --profile capi --locked -p corewire-guti -p corewire-capi
+	$(STEP) "build the C library" cargo build --release --locked -p corewire-guti -p corewire-capi
 	$(STEP) "C and C++ faces" cargo test --locked -p corewire-capi --test c_programs -- sanitizers
 	$(STEP) "configure the peers" sh -c 'cd peers && cmake --preset sanitize'
 	$(STEP) "build the peers" sh -c 'cd peers && cmake --build --preset sanitize'

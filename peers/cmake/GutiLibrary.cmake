@@ -17,7 +17,7 @@ if(DEFINED ENV{CARGO_TARGET_DIR})
 else()
   set(COREWIRE_CARGO_TARGET_DIR ${COREWIRE_REPO}/target)
 endif()
-set(COREWIRE_LIB_DIR ${COREWIRE_CARGO_TARGET_DIR}/capi CACHE PATH
+set(COREWIRE_LIB_DIR ${COREWIRE_CARGO_TARGET_DIR}/release CACHE PATH
     "Folder of the Rust static library; built there by cargo when it is absent")
 set(COREWIRE_INCLUDE_DIRS
     "${COREWIRE_REPO}/crates/guti/include;${COREWIRE_REPO}/crates/capi/include" CACHE STRING
@@ -25,9 +25,9 @@ set(COREWIRE_INCLUDE_DIRS
 
 set(COREWIRE_ARCHIVE ${COREWIRE_LIB_DIR}/lib${COREWIRE_RUST_LIBRARY}.a)
 if(NOT EXISTS ${COREWIRE_ARCHIVE})
-  if(NOT COREWIRE_LIB_DIR MATCHES "/capi/?$")
+  if(NOT COREWIRE_LIB_DIR MATCHES "/release/?$")
     message(FATAL_ERROR "${COREWIRE_ARCHIVE} does not exist, and COREWIRE_LIB_DIR is not the "
-      "capi folder of a cargo target folder, so cargo cannot build it there")
+      "release folder of a cargo target folder, so cargo cannot build it there")
   endif()
   find_program(COREWIRE_CARGO cargo REQUIRED)
   get_filename_component(COREWIRE_BUILD_TARGET_DIR ${COREWIRE_LIB_DIR} DIRECTORY)
@@ -38,10 +38,10 @@ if(NOT EXISTS ${COREWIRE_ARCHIVE})
   endif()
   message(STATUS "${COREWIRE_ARCHIVE} is absent: cargo will build ${COREWIRE_PACKAGE}")
   add_custom_command(OUTPUT ${COREWIRE_ARCHIVE}
-    COMMAND ${COREWIRE_CARGO} build --profile capi -p ${COREWIRE_PACKAGE}
+    COMMAND ${COREWIRE_CARGO} build --release -p ${COREWIRE_PACKAGE}
             --target-dir ${COREWIRE_BUILD_TARGET_DIR}
     WORKING_DIRECTORY ${COREWIRE_REPO}
-    COMMENT "cargo build --profile capi -p ${COREWIRE_PACKAGE}"
+    COMMENT "cargo build --release -p ${COREWIRE_PACKAGE}"
     USES_TERMINAL VERBATIM)
 endif()
 add_custom_target(corewire-rust-library DEPENDS ${COREWIRE_ARCHIVE})

@@ -13,6 +13,9 @@ use clap::{Args, Parser, Subcommand};
 use corewire_observe::{log, terminal};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+// A panic in one call or one UE's procedure ends that one only (docs/trust.md).
+const _: () = assert!(cfg!(panic = "unwind"), "the programs contain panics");
+
 /// Message transfer for a cloud-native mobile core: measure it, run it, look inside.
 #[derive(Debug, Parser)]
 #[command(

@@ -1,7 +1,7 @@
 /*
  * corewire_guti.h - the GUTI allocator and the messages of the GUTI service, for C and C++.
  *
- * Link with libcorewire_guti.a (cargo build --profile capi -p corewire-guti) and, on Linux,
+ * Link with libcorewire_guti.a (cargo build --release -p corewire-guti) and, on Linux,
  * with -lpthread -ldl -lm. Programs that link libcorewire.a find the same functions in there and
  * do not link libcorewire_guti.a as well.
  *

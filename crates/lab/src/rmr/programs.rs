@@ -118,16 +118,16 @@ pub(super) fn own_library(given: Option<&Path>) -> anyhow::Result<Result<PathBuf
             .iter()
             .flat_map(|program| program.ancestors().skip(1).take(3))
     };
-    places.extend(around().map(|directory| directory.join("capi")));
+    places.extend(around().map(|directory| directory.join("release")));
     if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
-        places.push(PathBuf::from(target).join("capi"));
+        places.push(PathBuf::from(target).join("release"));
     }
     if let Ok(directory) = env::current_dir() {
         places.extend(
             directory
                 .ancestors()
                 .take(4)
-                .map(|up| up.join("target/capi")),
+                .map(|up| up.join("target/release")),
         );
     }
     places.extend(around().map(Path::to_owned));
