@@ -27,7 +27,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri tsan hostile sanitize sctp fuzz clean
+.PHONY: help setup setup-library build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri tsan hostile sanitize sctp fuzz clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -56,9 +56,11 @@ peers: setup rmr ## Build the C++ peers that the lab compares: gRPC, Thrift, TCP
 	$(STEP) "build the references in Rust" sh -c 'cargo build --release --locked --manifest-path peers/reference/Cargo.toml \
 	    --target-dir $(TARGET)/reference && cp $(TARGET)/reference/release/corewire-reference peers/build/ || echo "without them"'
 
-rmr: setup ## Build librmr_si.so, the drop-in for the message router's C library
+setup-library:
+	$(STEP) "set up the compilers" scripts/setup --library
+
+rmr: setup-library ## Build librmr_si.so, the drop-in for the message router's C library
 	$(STEP) "build librmr_si.so" cargo build --release --locked -p corewire-rmr-c
-	@ln -sf librmr_si.so $(TARGET)/release/librmr_si.so.4
 
 install-rmr: rmr ## Install librmr_si.so and rmr/*.h under PREFIX (DESTDIR is in front of it)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/rmr
