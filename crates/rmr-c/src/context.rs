@@ -52,6 +52,8 @@ pub(crate) struct Context {
     pool: Pool,
     links: Slots<Arc<Link>>,
     carriage: Carriage,
+    /// Octets of the longest message, as receivers with the same settings take it.
+    longest: usize,
     payload: usize,
     trace: AtomicI32,
     retries: AtomicI32,
@@ -177,6 +179,7 @@ impl Context {
                 },
                 Transport::Si95 => Carriage::Si95,
             },
+            longest: settings.max_message,
             payload: if usual == 0 { DEFAULT_PAYLOAD } else { usual },
             trace: AtomicI32::new(0),
             retries: AtomicI32::new(1),
@@ -295,6 +298,11 @@ impl Context {
 
     pub(crate) fn set_trace(&self, octets: i32) {
         self.trace.store(octets.max(0), Ordering::Relaxed);
+    }
+
+    /// Octets of the longest message that may be sent, its headers included.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
     }
 
     /// Octets of trace data in new messages.

@@ -208,6 +208,15 @@ fn prepare(context: &Context, message: &mut Message) -> Result<Parts, Refused> {
         return Err(Refused::new(state::OVERFLOW, libc::EMSGSIZE));
     };
     let total = TRANSPORT_OCTETS + parts.payload + used;
+    let longest = context.longest();
+    // Its receiver would drop it after this end reported success.
+    if total > longest {
+        say!(
+            Warning,
+            "a message of type {message_type} has {total} octets, and {longest} are taken (COREWIRE_RMR_MAX_MESSAGE)"
+        );
+        return Err(Refused::new(state::OVERFLOW, libc::EMSGSIZE));
+    }
     if let Some(mut header) = message.sending_header() {
         header.set_message_type(message_type);
         header.set_sub_id(sub_id);

@@ -230,6 +230,19 @@ static void no_route(void) {
     CHECK(rmr_get_tx_counts(NULL, NULL) == EINVAL && rmr_get_rx_counts(sender, NULL) == EINVAL);
 }
 
+/* What no receiver with the same settings takes is refused here, not lost there. */
+static void too_long(void) {
+    const rmr_tx_counts_t before = sent();
+    rmr_mbuf_t *message = rmr_alloc_msg(sender, 100000);
+    message->mtype = TO_ALL;
+    message->len = 100000;
+    message = rmr_send_msg(sender, message);
+    CHECK(message->state == RMR_ERR_OVERFLOW && errno == EMSGSIZE && message->len == 100000);
+    const rmr_tx_counts_t counts = sent();
+    CHECK(counts.accepted == before.accepted);
+    rmr_free_msg(message);
+}
+
 int main(int count, char **arguments) {
     CHECK(count == 2);
     common_environment();
@@ -256,6 +269,7 @@ int main(int count, char **arguments) {
     full_queue(&full);
     peers_that_go(strrchr(mortal, ':') + 1);
     no_route();
+    too_long();
     strangers(&a, a_name);
     const rmr_tx_counts_t before = settled();
     rmr_close(sender);
