@@ -61,6 +61,7 @@ setup-library:
 
 rmr: setup-library ## Build librmr_si.so, the drop-in for the message router's C library
 	$(STEP) "build librmr_si.so" cargo build --release --locked -p corewire-rmr-c
+	@ln -sf librmr_si.so $(TARGET)/release/librmr_si.so.4
 
 install-rmr: rmr ## Install librmr_si.so and rmr/*.h under PREFIX (DESTDIR is in front of it)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/rmr
