@@ -17,6 +17,10 @@ if(DEFINED ENV{CARGO_TARGET_DIR})
 else()
   set(COREWIRE_CARGO_TARGET_DIR ${COREWIRE_REPO}/target)
 endif()
+# A build folder made before the C libraries had the release profile remembers another folder.
+if(COREWIRE_LIB_DIR MATCHES "/capi/?$" AND NOT EXISTS ${COREWIRE_LIB_DIR})
+  unset(COREWIRE_LIB_DIR CACHE)
+endif()
 set(COREWIRE_LIB_DIR ${COREWIRE_CARGO_TARGET_DIR}/release CACHE PATH
     "Folder of the Rust static library; built there by cargo when it is absent")
 set(COREWIRE_INCLUDE_DIRS
