@@ -13,6 +13,7 @@ use crate::policy::protect::silence::Silence;
 use crate::policy::random::Random;
 use crate::policy::timeline::{Timeline, nanos_of};
 use corewire_transport::{Client, ClientOptions, Endpoint as Place, blocking};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -20,6 +21,8 @@ use std::time::Instant;
 pub(crate) struct Endpoint {
     /// Its address as text, by which it is known.
     pub(crate) key: Box<str>,
+    /// Where it stands among those that this process connects to, when there are too many of them.
+    pub(crate) own_order: u64,
     pub(crate) transport: Transport,
     pub(crate) place: Place,
     options: ClientOptions,
@@ -42,6 +45,7 @@ impl Endpoint {
         timeline: Timeline,
     ) -> Self {
         Self {
+            own_order: own_order(&key),
             key,
             transport,
             place,
@@ -130,6 +134,12 @@ impl Endpoint {
             }
         }
     }
+}
+
+/// Different in each process, the same as long as it lasts, whoever else comes or goes.
+fn own_order(key: &str) -> u64 {
+    static ORDER: OnceLock<RandomState> = OnceLock::new();
+    ORDER.get_or_init(RandomState::new).hash_one(key)
 }
 
 /// The connection that threads drive themselves.

@@ -3,15 +3,15 @@
 
 use super::chance::{ThreadRandom, clock};
 use super::check::check;
+use super::line::Line;
 use super::shared::Shared;
 use super::unit::{Standing, Unit};
 use crate::observe::counters::add;
 use crate::policy::protect::outlier;
 use crate::policy::timeline::nanos_of;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// For so many endpoints the keeper rests a millisecond between two rounds, so that a large mesh in
@@ -93,7 +93,11 @@ fn connect(unit: &Unit, index: usize, now: Instant) -> Instant {
     let mut endpoints: Vec<_> = unit.endpoints().collect();
     if endpoints.len() > most {
         // Which ones is each process's own choice, so that all of them together use all endpoints.
-        endpoints.sort_by_cached_key(|endpoint| own_order(&endpoint.key));
+        // Those that failed come last: they would hold up those that nobody tried yet.
+        endpoints.sort_by_cached_key(|endpoint| {
+            let has_failed = endpoint.line(index).is_some_and(Line::has_failed);
+            (has_failed, endpoint.own_order)
+        });
     }
     for endpoint in endpoints {
         let has_one = endpoint
@@ -108,13 +112,6 @@ fn connect(unit: &Unit, index: usize, now: Instant) -> Instant {
         }
     }
     due
-}
-
-/// Where an endpoint stands among those that a process connects to, when there are too many of them:
-/// different in each process, the same as long as it lasts, whoever else comes or goes.
-fn own_order(key: &str) -> u64 {
-    static ORDER: OnceLock<RandomState> = OnceLock::new();
-    ORDER.get_or_init(RandomState::new).hash_one(key)
 }
 
 /// Judges rates when it is time to, and uses ejected endpoints again.
