@@ -8,25 +8,19 @@
 //! looks whether it was woken, and sleeps only if the word is still as it was then. At least one of the
 //! two sees the other, so no wake-up is lost; `loom_tests` tries every order.
 //!
-//! A thread may first [give way](Berths::give_way) a few times: on a core that it shares with others
-//! that have work, what it waits for often comes meanwhile, and nobody needs to be woken.
+//! A thread may first ask a few times whether it [is woken](Berths::is_woken) and let others run
+//! meanwhile: then nobody needs to wake it.
 
 use crate::socket::timespec;
 use std::io;
 use std::time::Duration;
 
 #[cfg(all(test, loom))]
-use loom::{
-    sync::atomic::{AtomicU32, Ordering},
-    thread::yield_now,
-};
+use loom::sync::atomic::{AtomicU32, Ordering};
 #[cfg(all(test, loom))]
 use loom_tests::Kernel;
 #[cfg(not(all(test, loom)))]
-use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    thread::yield_now,
-};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(not(all(test, loom)))]
 use futex::Kernel;
@@ -106,18 +100,15 @@ impl Berths {
         self.taken[berth.word()].fetch_and(!berth.bit(), Ordering::Release);
     }
 
-    /// Lets others run, at most so many times, until woken; says whether that was so.
+    /// Whether this thread was woken since it last found so, or slept.
     #[must_use]
-    pub fn give_way(&self, berth: Berth, times: u32) -> bool {
+    pub fn is_woken(&self, berth: Berth) -> bool {
         let word = &self.woken[berth.word()];
-        for _ in 0..times {
-            if word.load(Ordering::Acquire) & berth.bit() != 0 {
-                word.fetch_and(!berth.bit(), Ordering::Relaxed);
-                return true;
-            }
-            yield_now();
+        let is_woken = word.load(Ordering::Acquire) & berth.bit() != 0;
+        if is_woken {
+            word.fetch_and(!berth.bit(), Ordering::Relaxed);
         }
-        false
+        is_woken
     }
 
     /// Sleeps until woken, at most so long. May end earlier, as parking may: the thread that had the
@@ -287,18 +278,19 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_way_is_woken_without_sleeping() {
+    fn who_asks_is_woken_without_sleeping() {
         let berths = Berths::new();
         let berth = berths.take().unwrap();
-        assert!(!berths.give_way(berth, 3));
+        assert!(!berths.is_woken(berth));
         std::thread::scope(|scope| {
             scope.spawn(|| berths.wake([berth]));
             let until = Instant::now() + Duration::from_secs(20);
-            while !berths.give_way(berth, 3) {
+            while !berths.is_woken(berth) {
                 assert!(Instant::now() < until);
+                std::thread::yield_now();
             }
         });
-        assert!(!berths.give_way(berth, 3), "once only");
+        assert!(!berths.is_woken(berth), "once only");
     }
 
     #[test]
@@ -384,7 +376,8 @@ mod loom_tests {
             let sleepers = places.map(|berth| {
                 let berths = Arc::clone(&berths);
                 thread::spawn(move || {
-                    if !berths.give_way(berth, 1) {
+                    thread::yield_now();
+                    if !berths.is_woken(berth) {
                         berths.sleep(berth, None);
                     }
                     berths.give(berth);

@@ -1,5 +1,6 @@
 //! One connection that calling threads drive themselves.
 
+use super::crowding;
 use super::patience::{Awake, AwakeEnd};
 use super::state::{Asleep, State};
 use super::turns::Lead;
@@ -20,10 +21,6 @@ const PIECES_A_WRITE: usize = 64;
 /// Waits shorter than this are made exactly, longer ones by the socket's own timeout, which saves
 /// a system call for each receive.
 const EXACT_BELOW: Duration = Duration::from_millis(10);
-
-/// A caller for whom another one reads lets others run so often before it sleeps, as long as that
-/// pays.
-const GIVE_WAY: u32 = 8;
 
 /// Looks at a shared memory between two times of giving way.
 const LOOKS_AT_MEMORY: u32 = 64;
@@ -285,16 +282,25 @@ impl Link {
         let me = berth.map_or_else(|| Asleep::Parked(std::thread::current()), Asleep::In);
         state.turns.sleep(name, me.clone(), false);
         let left = due.map(|at| at.saturating_duration_since(state.now));
-        let gives_way =
-            berth.is_some() && self.patience > Duration::ZERO && state.giving_way.is_worth_it();
+        let gives_way = berth.is_some()
+            && self.patience > Duration::ZERO
+            && crowding::may_give_way(state.now)
+            && state.giving_way.is_worth_it();
+        let now = state.now;
         drop(state);
-        let mut paid = None;
+        let mut end = None;
         match (berth, left) {
             (Some(berth), left) => {
+                let mut is_woken = false;
                 if gives_way {
-                    paid = Some(self.berths.give_way(berth, GIVE_WAY));
+                    let mut awake = Awake::begin(now, Duration::ZERO);
+                    is_woken = self.berths.is_woken(berth);
+                    while !is_woken && awake.give_way() {
+                        is_woken = self.berths.is_woken(berth);
+                    }
+                    end = Some(awake.end(is_woken));
                 }
-                if paid != Some(true) {
+                if !is_woken {
                     self.berths.sleep(berth, left);
                 }
             }
@@ -308,8 +314,8 @@ impl Link {
         if let Some(berth) = berth {
             self.berths.give(berth);
         }
-        if let Some(paid) = paid {
-            state.giving_way.learn(paid);
+        if let Some(end) = end {
+            state.giving_way.learn_from(end);
         }
         state
     }
@@ -458,7 +464,10 @@ impl Link {
     fn before_sleep(&self, state: &mut State) -> Before {
         if self.busy_poll > Duration::ZERO {
             Before::Asks(after(state.now, self.busy_poll))
-        } else if self.patience > Duration::ZERO && state.patience.is_worth_it() {
+        } else if self.patience > Duration::ZERO
+            && crowding::may_give_way(state.now)
+            && state.patience.is_worth_it()
+        {
             let looks = if state.turns.returning() > 0 {
                 0
             } else {

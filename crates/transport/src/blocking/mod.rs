@@ -9,6 +9,7 @@
 //! is told so when the connection is made.
 
 mod connecting;
+mod crowding;
 mod link;
 mod patience;
 mod state;
@@ -20,6 +21,7 @@ use crate::{ClientOptions, Endpoint};
 use connecting::Connecting;
 use corewire_message::blocking::{CallStream, Caller};
 use corewire_message::{CallError, Event, Request, Response};
+pub(crate) use crowding::may_give_way;
 use link::Link;
 pub(crate) use patience::{Awake, Patience};
 use std::sync::Arc;

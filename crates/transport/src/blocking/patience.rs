@@ -8,14 +8,14 @@
 //! when they come back. Nobody is put to sleep then, and the service has nobody to wake.
 //!
 //! This is done as long as answers come meanwhile: when they come later, a connection stops, and only
-//! looks now and then, ever more seldom, whether it would pay again. Where giving way takes longer than
-//! [`A_TURN`] the core is shared with a thread that works and does not wait: it would be had back
-//! sooner by sleeping, so that counts as in vain even when the answer is there.
+//! looks now and then, ever more seldom, whether it would pay again. Where the core is shared with a
+//! thread that works and does not wait, nobody is awake ([`crowding`]).
 //!
 //! What it costs: nothing while idle; while it does not pay, one wait in [`LOOK_AGAIN`] or fewer; while
 //! it does, at most the patience and [`LOOKS`] looks of the caller's core a wait, of which others who
 //! want it get their share. `docs/performance.md` has the figures.
 
+use super::crowding;
 use crate::event_loop::{after, clock};
 use std::time::{Duration, Instant};
 
@@ -30,15 +30,8 @@ const IN_VAIN: u8 = 2;
 const LOOK_AGAIN: u16 = 256;
 const LOOK_AGAIN_AT_LAST: u16 = 8192;
 
-/// As often again where the core is not given back in time: such a look costs milliseconds.
-const CROWDED_OUT: u16 = 4;
-
 /// Looks that are made at least: between two of them every other caller may have had its turn.
 const LOOKS: u32 = 8;
-
-/// Longer than the turns of many callers that wait for answers, shorter than what the scheduler gives
-/// a thread that just works.
-const A_TURN: Duration = Duration::from_millis(1);
 
 /// What one connection has learned.
 #[derive(Debug)]
@@ -70,17 +63,11 @@ impl Patience {
         true
     }
 
-    /// Learns from a wait that gave way.
+    /// Learns from a wait that gave way. One that was crowded out says nothing of when answers come.
     pub(crate) fn learn_from(&mut self, end: AwakeEnd) {
-        if end == AwakeEnd::CrowdedOut {
-            if self.score == 0 {
-                // Twice of which follows.
-                self.look_again = (self.look_again * CROWDED_OUT).min(LOOK_AGAIN_AT_LAST);
-            }
-            // Once is dear enough.
-            self.score = self.score.min(IN_VAIN);
+        if end != AwakeEnd::CrowdedOut {
+            self.learn(end == AwakeEnd::Found);
         }
-        self.learn(end == AwakeEnd::Found);
     }
 
     /// Learns from a wait that began awake: whether it paid.
@@ -126,7 +113,7 @@ impl Awake {
         }
         std::thread::yield_now();
         let now = clock();
-        self.crowded_out = now.saturating_duration_since(self.looked) > A_TURN;
+        self.crowded_out = crowding::gave_way(now, now.saturating_duration_since(self.looked));
         self.looked = now;
         self.looks = self.looks.saturating_sub(1);
         true
@@ -182,19 +169,6 @@ mod tests {
     }
 
     #[test]
-    fn where_the_core_is_not_given_back_it_is_tried_more_seldom() {
-        let mut patience = Patience::new();
-        let mut tries = Vec::new();
-        for wait in 1..=2 * u32::from(LOOK_AGAIN_AT_LAST) {
-            if patience.is_worth_it() {
-                tries.push(wait);
-                patience.learn_from(AwakeEnd::CrowdedOut);
-            }
-        }
-        assert_eq!(tries, [1, 257, 257 + 8 * 256, 257 + 8 * 256 + 8192]);
-    }
-
-    #[test]
     fn a_wait_looks_a_few_times_however_late_it_is_and_then_ends() {
         let mut awake = Awake::begin(clock(), Duration::ZERO);
         let looks = std::iter::from_fn(|| awake.give_way().then_some(()));
@@ -210,19 +184,19 @@ mod tests {
     }
 
     #[test]
-    fn who_is_crowded_out_has_waited_in_vain() {
+    fn who_is_crowded_out_stops_and_learns_nothing_of_the_answers() {
         let now = clock();
         let mut awake = Awake::begin(now, Duration::MAX);
-        awake.looked = now.checked_sub(2 * A_TURN).unwrap();
+        awake.looked = now.checked_sub(2 * crowding::A_TURN).unwrap();
         assert!(awake.give_way());
         assert_eq!(awake.end(true), AwakeEnd::CrowdedOut);
         assert!(!awake.give_way());
+        assert!(!crowding::may_give_way(clock()), "nor does anybody there");
 
         let mut patience = Patience::new();
-        for _ in 0..SURE {
-            patience.learn_from(AwakeEnd::Found);
+        for _ in 0..10 * SURE {
+            patience.learn_from(AwakeEnd::CrowdedOut);
         }
-        patience.learn_from(AwakeEnd::CrowdedOut);
-        assert!(!patience.is_worth_it(), "once is enough");
+        assert!(patience.is_worth_it(), "where nobody is in the way");
     }
 }

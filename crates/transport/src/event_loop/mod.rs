@@ -48,7 +48,7 @@ pub(crate) use listener::{Told, Tongues};
 pub(crate) use threads::Loops;
 
 use crate::ServerOptions;
-use crate::blocking::{Awake, Patience};
+use crate::blocking::{Awake, Patience, may_give_way};
 use alarm::Alarms;
 use arena::{Arena, Key};
 use client::Channel;
@@ -358,7 +358,8 @@ impl EventLoop {
         } else {
             let is_patient =
                 patience > Duration::ZERO && timeout.is_none_or(|timeout| timeout >= patience);
-            let ready = if is_patient && self.waiting_awake.is_worth_it() {
+            let is_awake = is_patient && may_give_way(self.now) && self.waiting_awake.is_worth_it();
+            let ready = if is_awake {
                 self.wait_awake(timeout, patience)
             } else {
                 self.epoll.wait(timeout)

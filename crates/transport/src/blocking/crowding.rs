@@ -1,0 +1,172 @@
+//! Which cores are shared with threads that work and do not wait.
+//!
+//! Who gives way on such a core has it back when the other's time slice ends: milliseconds later, and
+//! whatever the other's priority is, where a look that pays saves microseconds. So giving way has an
+//! account on each core, in time: what was lost to a stranger is paid for by sleeping at once on that
+//! core, for [`TIMES`] as long as was lost, and each time that it happens again soon [`AGAIN`] times as
+//! long, up to [`LONGEST`]. A stranger thus takes at most a sixteenth of a moment, and soon a
+//! thousandth.
+//!
+//! The accounts are the process's: what one thread has lost, the others on that core need not lose
+//! again. A thread that moves to another core finds that core's.
+
+use rustix::thread::sched_getcpu;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longer than the turns of many callers that wait for answers, shorter than what the scheduler gives
+/// a thread that just works.
+pub(super) const A_TURN: Duration = Duration::from_millis(1);
+
+/// So many times as long as what was lost nobody gives way on a core.
+const TIMES: u64 = 16;
+
+/// So many times as long as the last time, when it happens again within the time of the last.
+const AGAIN: u64 = 4;
+
+/// After this it is tried again in any case.
+const LONGEST: Duration = Duration::from_secs(4);
+
+/// Accounts. Cores that have the same one, on a machine with more of them, are both slept on.
+const ACCOUNTS: usize = 256;
+
+/// In a cache line of its own: the threads of a core write there, the others do not.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Account {
+    /// Nobody gives way before this, in nanoseconds since [`origin`].
+    not_before: AtomicU64,
+    /// How long that was, in nanoseconds.
+    spell: AtomicU64,
+}
+
+impl Account {
+    const fn new() -> Self {
+        Self {
+            not_before: AtomicU64::new(0),
+            spell: AtomicU64::new(0),
+        }
+    }
+
+    fn is_open(&self, now: u64) -> bool {
+        now >= self.not_before.load(Ordering::Relaxed)
+    }
+
+    /// Somebody had the core back so late. Of several threads that all waited for it, the first says
+    /// so for all.
+    fn lost(&self, now: u64, late: u64) {
+        let not_before = self.not_before.load(Ordering::Relaxed);
+        if now < not_before {
+            return;
+        }
+        let (last, longest) = (
+            self.spell.load(Ordering::Relaxed),
+            LONGEST.as_nanos() as u64,
+        );
+        let first = late.saturating_mul(TIMES);
+        let spell = if last > 0 && now - not_before <= last + late {
+            last.saturating_mul(AGAIN).max(first)
+        } else {
+            first
+        };
+        let spell = spell.min(longest);
+        let until = now.saturating_add(spell);
+        let (relaxed, account) = (Ordering::Relaxed, &self.not_before);
+        if account
+            .compare_exchange(not_before, until, relaxed, relaxed)
+            .is_ok()
+        {
+            self.spell.store(spell, Ordering::Relaxed);
+        }
+    }
+}
+
+static CORES: [Account; ACCOUNTS] = [const { Account::new() }; ACCOUNTS];
+
+fn here() -> &'static Account {
+    &CORES[sched_getcpu() % ACCOUNTS]
+}
+
+fn origin() -> Instant {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    *ORIGIN.get_or_init(Instant::now)
+}
+
+fn nanos(now: Instant) -> u64 {
+    // Five hundred years.
+    now.saturating_duration_since(origin()).as_nanos() as u64
+}
+
+/// Whether giving way costs little on this thread's core, as far as known.
+pub(crate) fn may_give_way(now: Instant) -> bool {
+    here().is_open(nanos(now))
+}
+
+/// This thread gave way and had its core back after so long; says whether somebody kept it.
+pub(super) fn gave_way(now: Instant, away: Duration) -> bool {
+    let is_kept = away > A_TURN;
+    if is_kept {
+        here().lost(nanos(now), away.as_nanos() as u64);
+    }
+    is_kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLI: u64 = 1_000_000;
+
+    /// When it is tried on a core where each try costs so much, from the first on.
+    fn tries(cost: u64, until: u64) -> Vec<u64> {
+        let account = Account::new();
+        let (mut now, mut tries) = (0, Vec::new());
+        while now < until {
+            if account.is_open(now) {
+                tries.push(now / MILLI);
+                now += cost;
+                account.lost(now, cost);
+            }
+            now += MILLI;
+        }
+        tries
+    }
+
+    #[test]
+    fn where_a_stranger_works_it_is_tried_ever_more_seldom() {
+        let tries = tries(3 * MILLI, 20_000 * MILLI);
+        assert_eq!(tries, [0, 51, 246, 1017, 4092, 8095, 12098, 16101]);
+    }
+
+    #[test]
+    fn who_keeps_the_core_longer_is_kept_away_from_longer() {
+        assert_eq!(tries(100 * MILLI, 9_000 * MILLI), [0, 1700, 5800]);
+    }
+
+    #[test]
+    fn once_in_a_while_costs_no_more_than_the_first_time() {
+        let account = Account::new();
+        for second in 1..100 {
+            let now = second * 1_000 * MILLI;
+            assert!(account.is_open(now));
+            account.lost(now, 2 * MILLI);
+            assert!(!account.is_open(now + 31 * MILLI));
+            assert!(account.is_open(now + 32 * MILLI));
+        }
+    }
+
+    #[test]
+    fn what_several_lost_at_once_counts_once() {
+        let account = Account::new();
+        for thread in 0..16 {
+            account.lost(3 * MILLI + thread, 3 * MILLI);
+        }
+        assert!(account.is_open(51 * MILLI));
+    }
+
+    #[test]
+    fn a_short_absence_is_no_loss() {
+        assert!(!gave_way(Instant::now(), A_TURN));
+    }
+}
