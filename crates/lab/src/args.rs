@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guti::OwnPeer;
 use crate::mesh::{self, MeshArgs, Mtls, ReplicaMode};
+use crate::neighbour::Neighbour;
 use crate::record::Mode;
 use crate::units::{self, Rate};
 
@@ -129,6 +130,15 @@ pub(crate) struct CommonArgs {
     /// Core of the server process; the client gets the others [default: the last]
     #[arg(long, value_name = "CPU")]
     pub(crate) server_cpu: Option<usize>,
+    /// Who else wants the cores meanwhile: each cell is run beside each of these, with commas or repeated
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "none",
+        conflicts_with = "resume"
+    )]
+    pub(crate) neighbour: Vec<Neighbour>,
     /// Keep to the plan's order and run each once, also where the machine has several states
     #[arg(long)]
     pub(crate) any_state: bool,
@@ -251,6 +261,7 @@ impl From<Http2Args> for MeshArgs {
                 resume: None,
                 patience: 15,
                 server_cpu: args.server_cpu,
+                neighbour: vec![Neighbour::None],
                 any_state: false,
             },
             path: mesh::OF_HTTP2.map(str::to_owned).to_vec(),
@@ -280,6 +291,7 @@ impl From<FloorArgs> for GutiArgs {
                 resume: None,
                 patience: 15,
                 server_cpu: args.server_cpu,
+                neighbour: vec![Neighbour::None],
                 any_state: false,
             },
             adapter: Vec::new(),

@@ -28,6 +28,7 @@ mod harness;
 mod list;
 mod machine;
 mod mesh;
+mod neighbour;
 mod order;
 mod probe;
 mod process;

@@ -6,6 +6,7 @@
 //! terminal reaches the lab alone, which then ends them in order.
 
 mod pin;
+mod quota;
 mod words;
 
 use std::ffi::OsStr;
@@ -23,6 +24,7 @@ use anyhow::Context as _;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 pub(crate) use pin::{CpuPlan, Cpus};
+pub(crate) use quota::Quota;
 use words::Words;
 
 /// How long a process may take to end after being asked, before it is killed.

@@ -263,6 +263,7 @@ impl Scenario for Qualities {
             turns: turns.into(),
             budget: None,
             notes: Vec::new(),
+            ..Plan::default()
         }
     }
 

@@ -200,6 +200,10 @@ impl Scenario for Rmr {
         self.named
     }
 
+    fn cpus(&mut self) -> Option<&mut CpuPlan> {
+        Some(&mut self.bench.cpus)
+    }
+
     fn options(&self) -> Map<String, Value> {
         let mut options = Map::new();
         // Plain data, so this cannot fail; null would be refused by --resume.

@@ -6,12 +6,14 @@ use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
 use anyhow::bail;
+use serde::Deserialize as _;
 
 use crate::args::{CommonArgs, GutiArgs, Profile};
 use crate::clock::span;
 use crate::core5g::{Core5g, Core5gArgs};
 use crate::guti::Guti;
 use crate::mesh::{Mesh, MeshArgs};
+use crate::neighbour::{self, Neighbour};
 use crate::progress::Progress;
 use crate::qualities::{Qualities, QualitiesArgs};
 use crate::record::Record;
@@ -91,6 +93,18 @@ pub(crate) fn qualities(args: &QualitiesArgs) -> anyhow::Result<ExitCode> {
     scenario_run(&mut scenario, &args.common, &before)
 }
 
+/// Those that are asked for, or with which the directory to resume was begun.
+fn neighbours(common: &CommonArgs, before: &[Record]) -> Vec<Neighbour> {
+    if common.resume.is_none() {
+        return common.neighbour.clone();
+    }
+    let begun = before
+        .last()
+        .and_then(|last| last.options.get(neighbour::OPTION));
+    let begun = begun.and_then(|list| Vec::deserialize(list).ok());
+    begun.unwrap_or_else(|| vec![Neighbour::None])
+}
+
 /// What the directory to resume holds.
 fn earlier(common: &CommonArgs) -> anyhow::Result<Vec<Record>> {
     common
@@ -107,7 +121,8 @@ fn scenario_run(
 ) -> anyhow::Result<ExitCode> {
     let dir = directory(scenario.name(), common)?;
     scenario.prepare(&dir)?;
-    let mut plan = scenario.plan();
+    let neighbours = neighbours(common, before);
+    let mut plan = neighbour::beside(scenario.plan(), &neighbours);
     plan.skip(&session::done(before));
     if let Some(record) = before.last()
         && record.host != crate::machine::host()

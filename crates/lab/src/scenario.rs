@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::neighbour::Neighbour;
+use crate::process::CpuPlan;
 use crate::record::{Baseline, Cell, Failure, MachineLoad, Measured};
 use crate::stop::Stop;
 
@@ -41,6 +43,11 @@ pub(crate) trait Scenario {
     /// How far apart the cores are between which messages go ([`crate::probe`]); `None` where that does
     /// not matter, or is not known.
     fn probe(&self) -> Option<f64> {
+        None
+    }
+
+    /// The cores of the processes that it starts, where it says which those are.
+    fn cpus(&mut self) -> Option<&mut CpuPlan> {
         None
     }
 
@@ -99,6 +106,8 @@ pub(crate) struct Plan {
     pub(crate) budget: Option<Duration>,
     /// What the user should know: what was thinned, what will take longer.
     pub(crate) notes: Vec<String>,
+    /// Beside which each cell is run; none where it is alone.
+    pub(crate) neighbours: Vec<Neighbour>,
 }
 
 impl Plan {

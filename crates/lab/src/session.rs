@@ -5,8 +5,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use serde_json::Value;
+
 use crate::clock::span;
 use crate::machine;
+use crate::neighbour::{self, AtWork, Neighbour};
 use crate::order::{Due, Next, OpenTurn, Order};
 use crate::progress::Progress;
 use crate::quiet::Turnstile;
@@ -74,6 +77,7 @@ pub(crate) fn run(
         earlier,
         any_state,
         spare: Duration::ZERO,
+        neighbours: serde_json::to_value(&plan.neighbours)?,
     };
     session.run(plan)?;
     Ok(session.tally)
@@ -128,6 +132,8 @@ struct Session<'a> {
     any_state: bool,
     /// What may still be spent on waiting for a state and on running again.
     spare: Duration,
+    /// As the records have them.
+    neighbours: Value,
 }
 
 impl Session<'_> {
@@ -218,7 +224,7 @@ impl Session<'_> {
         match turn {
             Ok(_turn) => {
                 let before = self.scenario.probe();
-                let outcome = self.scenario.run(step, self.stop);
+                let outcome = self.run_beside(step);
                 let line = before.zip(self.scenario.probe());
                 (
                     outcome,
@@ -233,6 +239,14 @@ impl Session<'_> {
                 };
                 (Outcome::failed(failure), None)
             }
+        }
+    }
+
+    /// Runs a step beside its neighbour.
+    fn run_beside(&mut self, step: &Step) -> Outcome {
+        match AtWork::begin(Neighbour::of(&step.cell), self.scenario.cpus()) {
+            Ok(_neighbour) => self.scenario.run(step, self.stop),
+            Err(failure) => Outcome::failed(failure),
         }
     }
 
@@ -309,6 +323,7 @@ impl Session<'_> {
                 options.insert("run_requests".into(), requests.into());
             }
         }
+        options.insert(neighbour::OPTION.into(), self.neighbours.clone());
         let mut all_versions = versions;
         all_versions.insert("corewire".into(), crate::VERSION.into());
         self.appender.append(&Record {

@@ -191,6 +191,7 @@ pub(super) fn make(request: &Request) -> Plan {
             "all NFs, the simulated gNB and the UEs share this machine's cores, unpinned"
                 .to_owned(),
         ],
+        ..Plan::default()
     }
 }
 

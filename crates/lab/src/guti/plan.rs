@@ -206,6 +206,7 @@ pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
         turns,
         budget: spec.budget,
         notes,
+        ..Plan::default()
     };
     with_last_notes(plan, request, &groups)
 }

@@ -283,6 +283,7 @@ pub(super) fn make(request: &Request, subjects: &[Subject]) -> Plan {
         turns,
         budget: None,
         notes,
+        ..Plan::default()
     }
 }
 

@@ -4,29 +4,44 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::thread;
 
+use super::Quota;
 use anyhow::{Context as _, bail};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Some cores, at least one.
+/// Some cores, at least one, and how much of their time may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cpus(BTreeSet<usize>);
+pub(crate) struct Cpus {
+    cores: BTreeSet<usize>,
+    quota: Option<Arc<Quota>>,
+}
+
+impl From<BTreeSet<usize>> for Cpus {
+    fn from(cores: BTreeSet<usize>) -> Self {
+        Self { cores, quota: None }
+    }
+}
 
 impl Cpus {
     /// All that this process may use.
     pub(crate) fn allowed() -> anyhow::Result<Self> {
         let mask = sched_getaffinity(None).context("cannot learn which cores may be used")?;
-        Ok(Self(
-            (0..CpuSet::MAX_CPU)
-                .filter(|&cpu| mask.is_set(cpu))
-                .collect(),
-        ))
+        let cores = (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu));
+        Ok(cores.collect::<BTreeSet<_>>().into())
     }
 
     /// The first of them alone.
     pub(crate) fn first(&self) -> Self {
-        Self(self.0.first().copied().into_iter().collect())
+        let first = self.cores.first().copied();
+        first.into_iter().collect::<BTreeSet<_>>().into()
+    }
+
+    /// Each of them alone.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Self> {
+        let cores = self.cores.iter();
+        cores.map(|&core| BTreeSet::from([core]).into())
     }
 
     /// Starts a process that is held to these cores, as are all its threads.
@@ -35,7 +50,7 @@ impl Cpus {
     /// process. So there is no moment at which the child runs elsewhere, no other program
     /// (`taskset`) is needed, and no code runs between `fork` and `exec`.
     pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        thread::scope(|scope| {
+        let mut child = thread::scope(|scope| {
             scope
                 .spawn(|| {
                     self.hold_this_thread()?;
@@ -43,13 +58,21 @@ impl Cpus {
                 })
                 .join()
                 .unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
-        })
+        })?;
+        if let Some(quota) = &self.quota
+            && let Err(error) = quota.admit(child.id())
+        {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::Error::other(format!("{error:#}")));
+        }
+        Ok(child)
     }
 
     /// Holds the calling thread, and what it starts, to these cores from now on.
     pub(crate) fn hold_this_thread(&self) -> io::Result<()> {
         let mut mask = CpuSet::new();
-        for &cpu in &self.0 {
+        for &cpu in &self.cores {
             mask.set(cpu);
         }
         Ok(sched_setaffinity(None, &mask)?)
@@ -59,7 +82,7 @@ impl Cpus {
 /// As Linux writes lists of cores: `0-2,5`.
 impl fmt::Display for Cpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0.iter().copied().peekable();
+        let mut rest = self.cores.iter().copied().peekable();
         let mut separator = "";
         while let Some(first) = rest.next() {
             let mut last = first;
@@ -91,7 +114,20 @@ impl CpuPlan {
     /// interrupts). The client has the others, except the hardware threads that share the
     /// server's core, as long as something is left.
     pub(crate) fn choose(server: Option<usize>) -> anyhow::Result<Self> {
-        Self::among(&Cpus::allowed()?.0, server, &siblings)
+        Self::among(&Cpus::allowed()?.cores, server, &siblings)
+    }
+
+    /// Bounds the time of each end's processes to so much of one core, or to nothing.
+    ///
+    /// # Errors
+    /// When control groups cannot be made here.
+    pub(crate) fn bound(&mut self, percent: Option<u32>) -> anyhow::Result<()> {
+        for end in [&mut self.server, &mut self.client] {
+            end.quota = percent
+                .map(|percent| Quota::new(percent).map(Arc::new))
+                .transpose()?;
+        }
+        Ok(())
     }
 
     fn among(
@@ -106,7 +142,7 @@ impl CpuPlan {
         if !allowed.contains(&server) {
             bail!(
                 "--server-cpu {server}: this process may use core {} only",
-                Cpus(allowed.clone())
+                Cpus::from(allowed.clone())
             );
         }
         let others: BTreeSet<usize> = allowed
@@ -125,8 +161,8 @@ impl CpuPlan {
             (allowed.clone(), Some(caveat))
         };
         Ok(Self {
-            server: Cpus(BTreeSet::from([server])),
-            client: Cpus(client),
+            server: BTreeSet::from([server]).into(),
+            client: client.into(),
             caveat: caveat.map(str::to_owned),
         })
     }

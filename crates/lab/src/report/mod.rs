@@ -18,6 +18,7 @@ mod escape;
 mod format;
 mod guti;
 mod mesh;
+mod neighbours;
 mod page;
 mod palette;
 mod provenance;
@@ -90,12 +91,23 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
     let mut figures = Vec::new();
     let mut commands = Vec::new();
     for (scenario, records) in by_scenario {
+        let (beside, alone): (Vec<&Record>, Vec<&Record>) = records
+            .iter()
+            .copied()
+            .partition(|record| neighbours::has_one(record));
+        if !beside.is_empty() {
+            sections.push(neighbours::section(&records));
+        }
+        if alone.is_empty() {
+            titles.push(format!("{scenario}: beside neighbours"));
+            continue;
+        }
         let report = match scenario {
-            "core" => core5g::report(&records),
-            "guti" => guti::report(&records),
-            "mesh" => mesh::report(&records),
-            "rmr" => rmr::report(&records),
-            "qualities" => qualities::report(&records),
+            "core" => core5g::report(&alone),
+            "guti" => guti::report(&alone),
+            "mesh" => mesh::report(&alone),
+            "rmr" => rmr::report(&alone),
+            "qualities" => qualities::report(&alone),
             other => bail!("{}: no report for the scenario {other:?}", dir.display()),
         };
         titles.push(report.title);
@@ -113,18 +125,15 @@ pub fn write(dir: &Path) -> anyhow::Result<PathBuf> {
 
 /// What came of the goals of the scenarios that have some, a line each, for the terminal.
 pub(crate) fn goals(records: &[Record]) -> Vec<String> {
-    let of_mesh: Vec<&Record> = records
-        .iter()
-        .filter(|record| record.cell.scenario == crate::mesh::NAME)
-        .collect();
-    let of_guti: Vec<&Record> = records
-        .iter()
-        .filter(|record| record.cell.scenario == crate::guti::NAME)
-        .collect();
-    let of_core: Vec<&Record> = records
-        .iter()
-        .filter(|record| record.cell.scenario == crate::core5g::NAME)
-        .collect();
+    let of = |scenario: &str| -> Vec<&Record> {
+        let alone = records.iter().filter(|record| !neighbours::has_one(record));
+        alone
+            .filter(|record| record.cell.scenario == scenario)
+            .collect()
+    };
+    let of_mesh = of(crate::mesh::NAME);
+    let of_guti = of(crate::guti::NAME);
+    let of_core = of(crate::core5g::NAME);
     let mut lines = guti::lines(&of_guti);
     lines.extend(core5g::goals(&of_core));
     lines.extend(mesh::goals(&of_mesh));

@@ -103,6 +103,7 @@ fn plan(turns: &[&[Step]]) -> Plan {
             .collect(),
         budget: None,
         notes: Vec::new(),
+        ..Plan::default()
     }
 }
 
