@@ -11,7 +11,7 @@ use crate::memories;
 use crate::message::{Message, Names, OVERHEAD};
 use crate::nng::{self, NngReceiver};
 use crate::pool::Pool;
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Conduct, Surroundings};
 use corewire_rmr::{
     Bind, EndpointCounters, EndpointId, Identity, LossKind, Router, Settings, Slots, TableLimits,
     Transport,
@@ -141,7 +141,10 @@ impl Context {
             name: identity.name().into(),
             address: identity.source_ip(name_only).into(),
         };
-        let around = Arc::new(Surroundings::new()?);
+        let around = Arc::new(Surroundings::new(Conduct {
+            gathers: settings.gather,
+            holds_unread: settings.hold_unread,
+        }));
         let usual = usize::try_from(payload).unwrap_or(0);
         let stamps = std::env::var("RMR_RX_TIME").is_ok_and(|value| value == "1");
         let (inbox, nng) = if settings.transport == Transport::Nng {
@@ -382,6 +385,8 @@ impl Context {
             say!(Warning, "{unread} messages were received and not asked for");
         }
         self.pool.clear();
+        // Whoever looks after it has closed finds nothing, and nothing large.
+        self.router.clear();
     }
 
     /// Writes what waits, also for peers that are known by their connection only.

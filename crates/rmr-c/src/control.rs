@@ -39,6 +39,8 @@ pub(crate) fn run(context: &'static Context, settings: &Settings) {
     if let Some(context) = control.context {
         context.close_now();
     }
+    // A table may have come meanwhile.
+    context.router().clear();
 }
 
 struct Control<'a> {

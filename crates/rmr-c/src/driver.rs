@@ -20,7 +20,7 @@ use crate::memories::{LOOKS_A_TURN, Memories};
 use crate::surroundings::Surroundings;
 use bytes::BytesMut;
 use corewire_rmr::LossKind;
-use corewire_sys::{Epoll, Interest, Listener, Socket, Token};
+use corewire_sys::{Epoll, Interest, Listener, Socket, Token, WakeFd};
 use corewire_wire::rmr::si95::Refusal;
 use flood::{Flood, Floods};
 use std::collections::VecDeque;
@@ -89,6 +89,7 @@ pub(crate) struct Driver {
     /// Since when nothing is accepted, because it failed.
     muted: Option<Instant>,
     around: Arc<Surroundings>,
+    wake: Arc<WakeFd>,
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
     /// Connections with something to read that have not had their turn.
@@ -149,7 +150,9 @@ impl Driver {
         if let Some(listener) = &memory_listener {
             epoll.add(listener.as_fd(), MEMORY_LISTENER, Interest::Read)?;
         }
-        epoll.add(around.wake.as_fd(), WAKE, Interest::Read)?;
+        let wake = Arc::new(WakeFd::new()?);
+        epoll.add(wake.as_fd(), WAKE, Interest::Read)?;
+        around.set_wake(&wake);
         Ok(Self {
             epoll,
             listener: Some(listener),
@@ -157,6 +160,7 @@ impl Driver {
             memories: Memories::new(),
             muted: None,
             around,
+            wake,
             connections: Vec::new(),
             free: Vec::new(),
             ready: VecDeque::new(),
@@ -342,7 +346,7 @@ impl Driver {
                 continue;
             };
             match readiness.token {
-                WAKE => self.around.wake.clear(),
+                WAKE => self.wake.clear(),
                 LISTENER => self.accept(false, observer),
                 MEMORY_LISTENER => self.accept(true, observer),
                 Token(index) => {

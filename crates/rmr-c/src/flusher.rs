@@ -15,6 +15,8 @@ const LONGEST: Duration = Duration::from_micros(250);
 const BLOCKED: Duration = Duration::from_millis(1);
 /// How often connections are looked after that nobody uses.
 const TICK: Duration = Duration::from_millis(100);
+/// The same while what they bring is dropped.
+const SOON: Duration = Duration::from_millis(2);
 /// Lets the kernel wake the thread when it is asked to, not up to 50 us later.
 const TIMER_SLACK_NANOS: libc::c_ulong = 1000;
 
@@ -49,16 +51,17 @@ impl Flusher {
         self.wake.notify_one();
     }
 
-    /// The thread's body. Calls `tick` now and then.
-    pub(crate) fn run(&self, tick: impl Fn()) {
+    /// The thread's body. Calls `tick` now and then; soon again when that says so.
+    pub(crate) fn run(&self, tick: impl Fn() -> bool) {
         // SAFETY: this option of prctl takes a number and touches no memory.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NANOS) };
         let mut links: Vec<Arc<Link>> = Vec::new();
         let mut pause = LINGER;
         let mut ticked = Instant::now();
-        while self.next(&mut links, pause) {
-            if ticked.elapsed() >= TICK {
-                tick();
+        let mut due = TICK;
+        while self.next(&mut links, pause, due) {
+            if ticked.elapsed() >= due {
+                due = if tick() { SOON } else { TICK };
                 ticked = Instant::now();
             }
             let mut longest = LONGEST;
@@ -87,12 +90,12 @@ impl Flusher {
     }
 
     /// Waits until there is something to look at; `false` when it is over.
-    fn next(&self, links: &mut Vec<Arc<Link>>, pause: Duration) -> bool {
+    fn next(&self, links: &mut Vec<Arc<Link>>, pause: Duration, due: Duration) -> bool {
         let mut state = self.state();
         if links.is_empty() {
             if state.armed.is_empty() && !state.closing {
                 state.asleep = true;
-                let waited = self.wake.wait_timeout(state, TICK);
+                let waited = self.wake.wait_timeout(state, due);
                 (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
                 state.asleep = false;
             }

@@ -15,24 +15,26 @@ use crate::readable::Readable;
 use crate::surroundings::Surroundings;
 use corewire_rmr::{ArrivalCounters, LossKind};
 use corewire_sys::{Listener, Socket};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::RawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// Messages that wait for the application while another thread drives; then it stops reading, unless
-/// somebody waits for the reply to a call: what comes before it is dropped then, and counted.
+/// somebody waits for the reply to a call, or nothing was taken for longer than senders are held back:
+/// what comes is dropped then, and counted.
 const MOST_QUEUED: usize = 4096;
+/// As many are dropped at a time; whoever drops them has other things to do.
+const MOST_DROPPED: usize = 8192;
 /// How long a thread of ours that cannot go on sleeps at most.
 const NAP: Duration = Duration::from_millis(100);
 /// A program that reads the descriptor and misses a message is told of it after this, for the first
 /// time; then it is known.
 const REMINDER: Duration = Duration::from_millis(5);
-/// Callers that can wait at the same time: the numbers that a call's octet can hold.
-const CALLERS: usize = 256;
 
 /// The receiving side of a context.
 pub(crate) struct Inbox {
@@ -41,13 +43,11 @@ pub(crate) struct Inbox {
     arrived: Condvar,
     /// For a thread of ours that drives or delivers.
     server: Condvar,
-    callers: Box<[Condvar]>,
     /// For who closes while somebody else drives.
     ended: Condvar,
     around: Arc<Surroundings>,
     /// The way back over connections that peers made, by number.
     back: Mutex<HashMap<i32, Weak<Link>>>,
-    readable: OnceLock<Readable>,
     counts: ArrivalCounters,
     /// What is not told any more: until then, the counts had been reset.
     forgotten: Mutex<(u64, u64)>,
@@ -57,8 +57,11 @@ struct State {
     driver: Option<Box<Driver>>,
     queue: VecDeque<Held>,
     receivers: usize,
-    calls: Vec<Option<Call>>,
+    /// Callers that wait, by their calls' numbers.
+    calls: HashMap<u8, Call>,
     waiting_calls: usize,
+    /// Tells the program that a message is queued.
+    readable: Option<Readable>,
     /// A thread of ours drives for good.
     served: bool,
     /// The program reads the descriptor by itself.
@@ -69,6 +72,10 @@ struct State {
     driving: bool,
     /// How many messages had been taken when connections were looked after last.
     tended_at: u64,
+    /// Since when the queue is full and nothing is taken from it.
+    full_since: Option<Instant>,
+    /// Messages that may still be dropped at this time because of that.
+    may_drop: usize,
 }
 
 /// A message in a queue.
@@ -81,6 +88,7 @@ unsafe impl Send for Held {}
 struct Call {
     expected: [u8; 32],
     reply: Option<Held>,
+    answered: Arc<Condvar>,
 }
 
 /// Who drives.
@@ -126,19 +134,20 @@ impl Inbox {
                 driver,
                 queue: VecDeque::new(),
                 receivers: 0,
-                calls: (0..CALLERS).map(|_| None).collect(),
+                calls: HashMap::new(),
+                readable: None,
                 waiting_calls: 0,
                 closed_by: None,
                 driving: false,
                 tended_at: 0,
+                full_since: None,
+                may_drop: 0,
             }),
             arrived: Condvar::new(),
             server: Condvar::new(),
-            callers: (0..CALLERS).map(|_| Condvar::new()).collect(),
             ended: Condvar::new(),
             around,
             back: Mutex::default(),
-            readable: OnceLock::new(),
             counts: ArrivalCounters::default(),
             forgotten: Mutex::default(),
         }
@@ -249,13 +258,13 @@ impl Inbox {
     /// number now.
     pub(crate) fn expect(&self, call_id: u8, expected: [u8; 32]) -> bool {
         let mut state = self.state();
-        let place = &mut state.calls[usize::from(call_id)];
-        if place.is_some() {
+        let Entry::Vacant(place) = state.calls.entry(call_id) else {
             return false;
-        }
-        *place = Some(Call {
+        };
+        place.insert(Call {
             expected,
             reply: None,
+            answered: Arc::default(),
         });
         true
     }
@@ -269,7 +278,7 @@ impl Inbox {
 
     /// Gives an announced call up.
     pub(crate) fn forget(&self, call_id: u8) {
-        let call = self.state().calls[usize::from(call_id)].take();
+        let call = self.state().calls.remove(&call_id);
         if let Some(Held(reply)) = call.and_then(|call| call.reply) {
             self.refuse(LossKind::LateReply);
             // SAFETY: it was in the queue of this call, which is gone.
@@ -284,13 +293,15 @@ impl Inbox {
         call_id: u8,
         deadline: Deadline,
     ) -> Option<NonNull<Message>> {
-        let place = usize::from(call_id);
         let mut state = self.state();
         let reply = loop {
-            let ours = state.calls[place].as_mut();
-            if let Some(Held(reply)) = ours.and_then(|call| call.reply.take()) {
+            let Some(ours) = state.calls.get_mut(&call_id) else {
+                break None;
+            };
+            if let Some(Held(reply)) = ours.reply.take() {
                 break Some(reply);
             }
+            let answered = Arc::clone(&ours.answered);
             if state.closed_by.is_some() {
                 break None;
             }
@@ -310,10 +321,10 @@ impl Inbox {
             state.waiting_calls += 1;
             // It may have stopped because the queue was full.
             self.server.notify_all();
-            state = deadline.sleep(&self.callers[place], state);
+            state = deadline.sleep(&answered, state);
             state.waiting_calls -= 1;
         };
-        let left = state.calls[place].take();
+        let left = state.calls.remove(&call_id);
         self.hand_over(&state);
         drop(state);
         if reply.is_some() {
@@ -443,7 +454,10 @@ impl Inbox {
         let mut state = self.state();
         if state.queue.len() >= MOST_QUEUED {
             if matches!(role, Role::Server) && state.waiting_calls == 0 {
-                return Verdict::Leave;
+                if state.may_drop == 0 || !self.is_abandoned(&mut state) {
+                    return Verdict::Leave;
+                }
+                state.may_drop -= 1;
             }
             drop(state);
             self.crowd_out();
@@ -468,7 +482,7 @@ impl Inbox {
         role: Role,
     ) -> Verdict<Option<NonNull<Message>>> {
         let mut state = self.state();
-        let call = state.calls[usize::from(call_id)].as_mut();
+        let call = state.calls.get_mut(&call_id);
         let waits =
             call.filter(|call| call.reply.is_none() && &call.expected == arrival.message.xaction());
         let Some(call) = waits else {
@@ -486,7 +500,7 @@ impl Inbox {
             return Verdict::Done(Some(reply));
         }
         call.reply = Some(Held(reply));
-        self.callers[usize::from(call_id)].notify_one();
+        call.answered.notify_one();
         Verdict::Next
     }
 
@@ -523,8 +537,7 @@ impl Inbox {
         if count.is_power_of_two() {
             say!(
                 Error,
-                "{MOST_QUEUED} messages wait and nobody receives them while a call waits for its \
-                 reply: {count} more are dropped until now"
+                "{MOST_QUEUED} messages wait and nobody receives them: {count} more are dropped until now"
             );
         }
     }
@@ -545,14 +558,23 @@ impl Inbox {
             self.arrived.notify_one();
         }
         if state.queue.len() == 1
-            && let Some(readable) = self.readable.get()
+            && let Some(readable) = &state.readable
         {
             readable.fill(state.is_read);
         }
     }
 
+    /// Whether the queue, which is full, is left alone for longer than senders are held back.
+    fn is_abandoned(&self, state: &mut State) -> bool {
+        let Some(hold) = self.around.conduct().holds_unread else {
+            return false;
+        };
+        hold.is_zero() || state.full_since.get_or_insert_with(Instant::now).elapsed() >= hold
+    }
+
     fn popped(&self, state: &mut State) {
-        if let Some(readable) = self.readable.get()
+        state.full_since = None;
+        if let Some(readable) = &state.readable
             && (state.queue.is_empty() || state.is_read)
         {
             // It was filled when the first of these messages came.
@@ -576,31 +598,33 @@ impl Inbox {
         } else if state.receivers > 0 {
             self.arrived.notify_one();
         } else if state.waiting_calls > 0 {
-            for (place, call) in state.calls.iter().enumerate() {
-                if call.is_some() {
-                    self.callers[place].notify_one();
-                }
+            for call in state.calls.values() {
+                call.answered.notify_one();
             }
         }
     }
 
-    /// A descriptor that is readable while a message is queued. From now on `serve` must run.
+    /// A descriptor that is readable while a message is queued, until the inbox is closed. From now on
+    /// `serve` must run.
     pub(crate) fn readable(&self) -> io::Result<(RawFd, bool)> {
-        if let Some(readable) = self.readable.get() {
+        let mut state = self.state();
+        if let Some(readable) = &state.readable {
             return Ok((readable.number(), false));
         }
-        let fresh = Readable::new()?;
-        let mut state = self.state();
-        let first = !state.served;
-        let readable = self.readable.get_or_init(|| fresh);
-        state.served = true;
+        if state.closed_by.is_some() {
+            return Err(io::Error::from_raw_os_error(libc::ESHUTDOWN));
+        }
+        let readable = Readable::new()?;
+        let number = readable.number();
         if !state.queue.is_empty() {
             readable.fill(false);
         }
+        state.readable = Some(readable);
+        let first = !std::mem::replace(&mut state.served, true);
         drop(state);
         // Whoever drives now is to step back.
-        self.around.wake.wake();
-        Ok((readable.number(), first))
+        self.around.wake();
+        Ok((number, first))
     }
 
     /// Looks after the descriptor: a program may have read it, and wait for what is there.
@@ -609,7 +633,7 @@ impl Inbox {
     }
 
     fn remind_of(&self, state: &mut State) {
-        if let Some(readable) = self.readable.get()
+        if let Some(readable) = &state.readable
             && !state.queue.is_empty()
             && !readable.is_full()
         {
@@ -623,7 +647,10 @@ impl Inbox {
         let mut state = self.state();
         while state.closed_by.is_none() {
             self.remind_of(&mut state);
-            let has_room = state.queue.len() < MOST_QUEUED || state.waiting_calls > 0;
+            state.may_drop = MOST_DROPPED;
+            let has_room = state.queue.len() < MOST_QUEUED
+                || state.waiting_calls > 0
+                || self.is_abandoned(&mut state);
             if state.driver.is_some() && has_room {
                 (state, _) = self.drive(state, pool, Role::Server, Deadline::NEVER);
             } else {
@@ -635,6 +662,7 @@ impl Inbox {
     /// Takes a message from a thread that receives for us; waits while the queue is full, unless
     /// the inbox is closed.
     pub(crate) fn deliver(&self, pool: &Pool, arrival: &Arrival<'_>) {
+        self.state().may_drop = MOST_DROPPED;
         while let Verdict::Leave = self.sort(pool, arrival, Role::Server) {
             let state = self.state();
             if state.closed_by.is_some() {
@@ -653,17 +681,22 @@ impl Inbox {
         self.counts.lost(kind).add(1);
     }
 
-    /// Looks after connections while nobody receives: accepts, and notices those that ended.
-    pub(crate) fn tend(&self, pool: &Pool) {
+    /// Looks after connections while nobody receives: accepts, notices those that ended, and drops what
+    /// comes when nobody has for too long. Whether that goes on: then it is to be called again soon.
+    pub(crate) fn tend(&self, pool: &Pool) -> bool {
         let mut state = self.state();
         let taken = self.counts.all_taken();
         let in_use = std::mem::replace(&mut state.tended_at, taken) != taken;
-        if in_use || state.served || state.closed_by.is_some() || state.queue.len() >= MOST_QUEUED {
-            return;
+        let is_full = state.queue.len() >= MOST_QUEUED;
+        if state.served || state.closed_by.is_some() || state.driver.is_none() {
+            return false;
         }
-        if state.driver.is_some() {
-            drop(self.drive(state, pool, Role::Server, Deadline::NOW));
+        if is_full && !self.is_abandoned(&mut state) || !is_full && in_use {
+            return false;
         }
+        state.may_drop = MOST_DROPPED;
+        drop(self.drive(state, pool, Role::Server, Deadline::NOW));
+        is_full
     }
 
     /// Ends all waiting and closes the sockets, when peers have what was sent to them, or at `deadline`.
@@ -674,11 +707,12 @@ impl Inbox {
         let driver = state.driver.take();
         self.arrived.notify_all();
         self.server.notify_all();
-        for caller in &self.callers {
-            caller.notify_all();
+        for call in state.calls.values() {
+            call.answered.notify_all();
         }
+        state.readable = None;
         drop(state);
-        self.around.wake.wake();
+        self.around.wake();
         self.counts.lost(LossKind::Unread).add(left.len() as u64);
         for Held(message) in left {
             // SAFETY: it was in the queue, and now is in none.

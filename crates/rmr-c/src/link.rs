@@ -37,6 +37,12 @@ const LARGE_FRAME: usize = 32 * 1024;
 /// A sender that waits for room looks at least as often.
 const ROOM_WAIT: Duration = Duration::from_millis(1);
 
+/// A sender waits for a peer that reads nothing as long when the kernel has the beginning of its message,
+/// which cannot be taken back.
+const STALLED: Duration = Duration::from_secs(1);
+/// What the kernel counts for a frame beside its octets, at most.
+const KERNEL_OVERHEAD: usize = 4096;
+
 /// Nothing that could be written waits longer, however busy its sender is.
 const LONGEST_WAIT: Duration = Duration::from_micros(250);
 
@@ -91,6 +97,10 @@ pub(crate) struct Link {
 struct Out {
     socket: Option<Arc<Socket>>,
     waiting: Outgoing,
+    /// Octets that the kernel keeps until more comes or it is to send them.
+    corked: usize,
+    /// Octets that the kernel will take for certain.
+    room: usize,
     /// The connection's protocol, if it is the native one.
     native: Option<Box<NativeSender>>,
     /// The connection, if NNG makes it.
@@ -107,6 +117,37 @@ struct Out {
 }
 
 impl Out {
+    /// Whether nothing is left to be done for what was accepted.
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.corked == 0
+    }
+
+    /// Has the kernel send what it keeps.
+    fn push_corked(&mut self) {
+        if std::mem::take(&mut self.corked) > 0
+            && let Some(socket) = &self.socket
+        {
+            socket.push();
+        }
+    }
+
+    /// Whether the kernel takes a frame of `length` octets without keeping anybody waiting in the middle
+    /// of it. One that fills a good part of its buffer is begun when there is some room.
+    fn has_room(&mut self, length: usize) -> bool {
+        let needed = length + KERNEL_OVERHEAD;
+        if self.room < needed
+            && let Some(memory) = self.socket.as_ref().and_then(|socket| socket.send_memory())
+        {
+            self.room = memory.limit.saturating_sub(memory.used);
+            if self.room < needed.min(memory.limit / 4) {
+                return false;
+            }
+        }
+        // The kernel that does not tell of its room tells by taking less.
+        self.room = self.room.saturating_sub(needed);
+        true
+    }
+
     /// Leaves a message with those that wait, if that is all there is to do about it.
     fn joins(&mut self, message: &Ready<'_>) -> bool {
         let octets = message.frame().len();
@@ -179,6 +220,8 @@ impl Link {
             out: Mutex::new(Out {
                 socket,
                 waiting: Outgoing::default(),
+                corked: 0,
+                room: 0,
                 native: None,
                 nng: None,
                 source: None,
@@ -234,7 +277,7 @@ impl Link {
         patience: Patience,
     ) -> Result<(), Refused> {
         let mut out = self.out();
-        if out.joins(message) {
+        if self.gathers(&out) && out.joins(message) {
             self.count(&self.counts.accepted, 1);
             return Ok(());
         }
@@ -244,6 +287,11 @@ impl Link {
         }
         self.count_written(&mut out);
         result
+    }
+
+    /// Whether messages that come fast wait in this process, and not in the kernel.
+    fn gathers(&self, out: &Out) -> bool {
+        out.native.is_some() || self.around.conduct().gathers
     }
 
     /// A message was refused, and its sender is told.
@@ -302,6 +350,9 @@ impl Link {
             return Err(Refused::new(state::OVERFLOW, libc::EMSGSIZE));
         }
         let frame = message.frame();
+        if !self.gathers(out) {
+            return self.hand_over(out, frame, now, patience);
+        }
         let length = frame.len();
         if !out.waiting.is_empty() && out.waiting.waiting() + length > MOST_WAITING {
             self.make_room(out, length, patience)?;
@@ -335,6 +386,112 @@ impl Link {
             out.policy.written();
         } else {
             self.arm(out);
+        }
+        Ok(())
+    }
+
+    /// Gives a frame to the kernel, which delivers it whatever becomes of this process. In a rush the
+    /// kernel gathers, too.
+    fn hand_over(
+        self: &Arc<Self>,
+        out: &mut Out,
+        frame: &[u8],
+        now: Instant,
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        if !out.waiting.is_empty() {
+            self.make_room(out, MOST_WAITING, patience)?;
+        }
+        let mut pace = PACE.get();
+        let advice = out
+            .policy
+            .accepted(&mut pace, now, out.corked + frame.len());
+        let gathers = advice == Advice::Gather && frame.len() < LARGE_FRAME;
+        if let Err(refused) = self.write_all(out, frame, gathers, patience) {
+            if out.is_idle() {
+                out.policy.written();
+            }
+            return Err(refused);
+        }
+        if gathers {
+            out.corked += frame.len();
+            pace.gathered(now);
+            self.arm(out);
+        } else {
+            out.corked = 0;
+            out.policy.written();
+            pace.wrote(now, Instant::now());
+        }
+        PACE.set(pace);
+        Ok(())
+    }
+
+    /// Writes a frame as a whole, waiting for room.
+    fn write_all(
+        self: &Arc<Self>,
+        out: &mut Out,
+        frame: &[u8],
+        gathers: bool,
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        let (mut end, mut attempts) = (None, 0);
+        loop {
+            self.connected(out, CONNECT_WAIT)?;
+            let has_room = out.has_room(frame.len());
+            let Some(socket) = &out.socket else {
+                return Err(UNREACHABLE);
+            };
+            let sent = match has_room {
+                false => Err(io::ErrorKind::WouldBlock.into()),
+                true if gathers => socket.send_more(frame),
+                true => socket.send_now(&[IoSlice::new(frame)]),
+            };
+            match sent {
+                Ok(count) if count == frame.len() => {
+                    out.waiting.passed();
+                    return Ok(());
+                }
+                Ok(count) => {
+                    out.push_corked();
+                    out.waiting.push(frame, count);
+                    return self.write_rest(out);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    out.push_corked();
+                    let now = Instant::now();
+                    let end = *end.get_or_insert(now + patience.0);
+                    if now >= end || self.around.is_closed() {
+                        return Err(Refused::new(state::RETRY, libc::EAGAIN));
+                    }
+                    wait_for_peer(out, end.min(now + ROOM_WAIT));
+                }
+                // The connection is gone; over a new one it may go.
+                Err(error) => {
+                    self.lose(out, &error);
+                    attempts += 1;
+                    if attempts > 1 {
+                        return Err(Refused::new(state::SEND_FAILED, crate::errno::of(&error)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the rest of a frame of which the kernel has the beginning, for as long as its peer reads.
+    /// After that it waits here, and goes with whoever sends next, or by the flusher.
+    fn write_rest(self: &Arc<Self>, out: &mut Out) -> Result<(), Refused> {
+        let (mut left, mut end) = (usize::MAX, Instant::now());
+        while !self.flush(out, 1, CONNECT_WAIT)? {
+            let now = Instant::now();
+            let waiting = out.waiting.waiting();
+            if std::mem::replace(&mut left, waiting) != waiting {
+                end = now + STALLED;
+            }
+            if now >= end || self.around.is_closed() {
+                self.arm(out);
+                break;
+            }
+            wait_for_peer(out, end.min(now + ROOM_WAIT));
         }
         Ok(())
     }
@@ -493,7 +650,7 @@ impl Link {
             Err(TryLockError::WouldBlock) => return Tended::Young,
         };
         let out = &mut *out;
-        if out.waiting.is_empty() {
+        if out.is_idle() {
             out.armed = false;
             return Tended::Idle;
         }
@@ -502,6 +659,11 @@ impl Link {
         let age = out.policy.age(now).unwrap_or_default();
         if now.saturating_duration_since(out.used) < linger && age < LONGEST_WAIT {
             return Tended::Young;
+        }
+        out.push_corked();
+        if out.is_idle() {
+            out.policy.written();
+            return Tended::Written;
         }
         let flushed = self.flush(out, 0, RECONNECT_WAIT);
         self.count_written(out);
@@ -520,6 +682,7 @@ impl Link {
     pub(crate) fn finish(self: &Arc<Self>, deadline: Instant) {
         let mut out = self.out();
         let out = &mut *out;
+        out.push_corked();
         while !out.waiting.is_empty() {
             let flushed = self.flush(out, 0, RECONNECT_WAIT);
             self.count_written(out);
@@ -654,6 +817,8 @@ impl Link {
         self.open.store(false, Ordering::Relaxed);
         out.native = None;
         out.source = None;
+        out.corked = 0;
+        out.room = 0;
         out.waiting.rewind();
         self.count_written(out);
     }

@@ -49,6 +49,11 @@ const LIVE: c_int = 0x4942;
 /// In one that rests in a pool or was freed.
 const FREED: c_int = 0;
 
+/// A buffer beyond this ...
+const LARGE: usize = 1 << 20;
+/// ... is given back when this many of the message that is received into it would fit.
+const LEFT_LARGE: usize = 8;
+
 /// Octets in front of every buffer.
 const PREFIX: usize = size_of::<Prefix>();
 
@@ -245,7 +250,7 @@ impl Message {
     pub(crate) fn take_in(&mut self, header: &Header<'_>, standard: usize) -> bool {
         let octets = header.octets();
         let needed = TRANSPORT_OCTETS + octets.len();
-        if !self.grow(needed.max(standard)) {
+        if !self.fit(needed.max(standard)) {
             return false;
         }
         // Grown: it was counted as a C int then.
@@ -282,6 +287,20 @@ impl Message {
         self.drop_buffer();
         self.adopt(buffer, needed);
         true
+    }
+
+    /// Makes room for a message of `needed` octets that was received; a buffer that a much larger one has
+    /// left goes. What is in it is lost then.
+    pub(crate) fn fit(&mut self, needed: usize) -> bool {
+        let capacity = self.capacity();
+        if capacity > LARGE && capacity / LEFT_LARGE > needed {
+            let Some(buffer) = new_buffer(needed) else {
+                return true;
+            };
+            self.drop_buffer();
+            self.adopt(buffer, needed);
+        }
+        self.grow(needed)
     }
 
     /// Another message with the same header and what belongs to it, room for `size` octets of

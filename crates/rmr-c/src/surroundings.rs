@@ -4,19 +4,29 @@ use crate::flusher::Flusher;
 use crate::link::Link;
 use corewire_rmr::EndpointCounters;
 use corewire_sys::{Socket, WakeFd};
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
+
+/// What a program chooses for a context.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conduct {
+    /// Whether SI95 messages that come fast wait in this process, and not in the kernel: cheaper, and lost
+    /// when the process dies.
+    pub(crate) gathers: bool,
+    /// How long a queue that is full and from which nothing is taken holds senders back. `None`: for ever.
+    pub(crate) holds_unread: Option<Duration>,
+}
 
 /// Shared by everything that belongs to one context.
 pub(crate) struct Surroundings {
     /// Writes what senders leave behind.
     pub(crate) flusher: Flusher,
-    /// Wakes whoever drives the sockets.
-    pub(crate) wake: WakeFd,
+    /// Wakes whoever drives the sockets, as long as anybody may: a context outlives its sockets.
+    wake: OnceLock<Weak<WakeFd>>,
     /// What became of messages to peers that are known by their connection only.
     pub(crate) back_counts: Arc<EndpointCounters>,
+    conduct: Conduct,
     newcomers: Mutex<Vec<Newcomer>>,
     quick_ack: AtomicBool,
     closed: AtomicBool,
@@ -28,22 +38,41 @@ type Newcomer = (Arc<Socket>, Arc<Link>);
 
 impl Surroundings {
     /// Of a context that has just been made.
-    pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self {
+    pub(crate) fn new(conduct: Conduct) -> Self {
+        Self {
             flusher: Flusher::default(),
-            wake: WakeFd::new()?,
+            wake: OnceLock::new(),
             back_counts: Arc::default(),
+            conduct,
             newcomers: Mutex::default(),
             quick_ack: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             over: Condvar::new(),
-        })
+        }
+    }
+
+    /// What wakes whoever drives, which is the driver's.
+    pub(crate) fn set_wake(&self, wake: &Arc<WakeFd>) {
+        // A context has one driver.
+        let _ = self.wake.set(Arc::downgrade(wake));
+    }
+
+    /// Wakes whoever drives the sockets, if anybody can.
+    pub(crate) fn wake(&self) {
+        if let Some(wake) = self.wake.get().and_then(Weak::upgrade) {
+            wake.wake();
+        }
+    }
+
+    /// What the program chose.
+    pub(crate) fn conduct(&self) -> Conduct {
+        self.conduct
     }
 
     /// A connection that a sender made is to be read as well.
     pub(crate) fn adopt(&self, socket: Arc<Socket>, link: Arc<Link>) {
         self.queue().push((socket, link));
-        self.wake.wake();
+        self.wake();
     }
 
     /// The connections that were made since the last time.

@@ -134,6 +134,22 @@ fn troubles() {
 }
 
 #[test]
+fn what_was_accepted_arrives_when_its_sender_dies() {
+    compile_and_run("deaths.c", &[], SHARED);
+}
+
+#[test]
+fn what_nobody_takes() {
+    compile_and_run("unread.c", &[], SHARED);
+    compile_and_run_over("native", "unread.c", &[], SHARED);
+}
+
+#[test]
+fn what_is_closed_or_was_large_is_given_back() {
+    compile_and_run("leaks.c", &[], SHARED);
+}
+
+#[test]
 fn every_message_is_accounted_for() {
     compile_and_run("accounts.c", &[], SHARED);
 }

@@ -91,6 +91,12 @@ impl Router {
         &self.counters
     }
 
+    /// Forgets all routes: nothing is sent any more.
+    pub fn clear(&self) {
+        let seed = RandomState::new().hash_one(0);
+        self.publish(RouteTable::empty(seed));
+    }
+
     pub(crate) fn limits(&self) -> TableLimits {
         self.limits
     }

@@ -51,7 +51,17 @@ pub struct Settings {
     /// `COREWIRE_RMR_HOLD_FLOODS`: a peer of this host that sends single messages as fast as it can is
     /// held back for moments, so that its kernel puts them together. SI95 only.
     pub hold_floods: bool,
+    /// `COREWIRE_RMR_GATHER`: messages that are sent in a rush wait in the process, not in its kernel:
+    /// cheaper, and the last of them are lost when the process is killed. SI95 only; the native protocol
+    /// and shared memory always do.
+    pub gather: bool,
+    /// `COREWIRE_RMR_HOLD_UNREAD`, milliseconds: how long senders are held back when the queue is full and
+    /// the program takes nothing from it; then what comes is dropped, until it does. `None`: for ever.
+    pub hold_unread: Option<Duration>,
 }
+
+/// [`Settings::hold_unread`] where nothing is said.
+const HOLD_UNREAD: Duration = Duration::from_secs(1);
 
 /// [`Settings::max_partial`] where nothing is said.
 pub const DEFAULT_MAX_PARTIAL: usize = 256 << 20;
@@ -136,6 +146,8 @@ impl Default for Settings {
             max_message: DEFAULT_MAX_MESSAGE,
             max_partial: DEFAULT_MAX_PARTIAL,
             hold_floods: false,
+            gather: false,
+            hold_unread: Some(HOLD_UNREAD),
         }
     }
 }
@@ -177,6 +189,12 @@ impl Settings {
                 .number("COREWIRE_RMR_MAX_PARTIAL", 1024, i64::MAX)
                 .map_or(default.max_partial, |octets| octets.unsigned_abs() as usize),
             hold_floods: reader.flag("COREWIRE_RMR_HOLD_FLOODS", default.hold_floods),
+            gather: reader.flag("COREWIRE_RMR_GATHER", default.gather),
+            hold_unread: reader
+                .number("COREWIRE_RMR_HOLD_UNREAD", -1, i64::from(u32::MAX))
+                .map_or(default.hold_unread, |millis| {
+                    u64::try_from(millis).ok().map(Duration::from_millis)
+                }),
         };
         (settings, reader.faults)
     }
@@ -441,9 +459,14 @@ mod tests {
             ("ALARM_MGR_SERVICE_PORT", "4560"),
             ("COREWIRE_RMR_TRANSPORT", "native"),
             ("COREWIRE_RMR_HOLD_FLOODS", "1"),
+            ("COREWIRE_RMR_GATHER", "1"),
+            ("COREWIRE_RMR_HOLD_UNREAD", "-1"),
         ]);
         assert!(faults.is_empty());
-        assert!(settings.hold_floods);
+        assert!(settings.hold_floods && settings.gather);
+        assert_eq!(settings.hold_unread, None);
+        let (at_once, _) = read(&[("COREWIRE_RMR_HOLD_UNREAD", "0")]);
+        assert_eq!(at_once.hold_unread, Some(Duration::ZERO));
         assert_eq!(settings.stash().as_deref(), Some("/etc/rt.stash"));
         assert!(settings.name_only && !settings.readable_log);
         assert_eq!(settings.bind, Bind::Address("[fd00::1]".to_owned()));

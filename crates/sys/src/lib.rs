@@ -27,6 +27,6 @@ pub use calls::Calls;
 pub use calls::calls_of_this_thread;
 pub use epoll::{Epoll, Interest, Readiness, Token};
 pub use listener::Listener;
-pub use socket::{Address, Socket};
+pub use socket::{Address, SendMemory, Socket};
 pub use timer::TimerFd;
 pub use wake::WakeFd;

@@ -63,6 +63,16 @@ impl fmt::Debug for Memory {
     }
 }
 
+/// Octets of kernel memory that wait to be sent and acknowledged, with what the kernel needs beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what there is to say")]
+pub struct SendMemory {
+    /// Beyond this it takes nothing more.
+    pub limit: usize,
+    /// Taken now.
+    pub used: usize,
+}
+
 impl Socket {
     /// Connects, waiting at most `timeout`. The socket is blocking; TCP has no delay.
     ///
@@ -396,7 +406,57 @@ impl Socket {
                 Some(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
             };
         }
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        self.send_flagged(slices, 0)
+    }
+
+    /// Sends as [`send_now`](Self::send_now) does, and says that more follows: the kernel may keep
+    /// what fills no segment until it does, until [`push`](Self::push), for about 200 ms at most. It
+    /// has it all the same, and delivers it when the process ends.
+    ///
+    /// # Errors
+    /// As `send_now`.
+    pub fn send_more(&self, octets: &[u8]) -> io::Result<usize> {
+        let slices = [IoSlice::new(octets)];
+        if self.is_memory() {
+            return self.send_now(&slices);
+        }
+        self.send_flagged(&slices, libc::MSG_MORE)
+    }
+
+    /// Has the kernel send what it keeps since [`send_more`](Self::send_more).
+    pub fn push(&self) {
+        // Setting the option, also anew, is what pushes. A connection that has failed tells when it is
+        // written to.
+        let _ = set_level_option(&self.fd, libc::IPPROTO_TCP, libc::TCP_NODELAY);
+    }
+
+    /// What the kernel holds that was sent by this socket; `None` when it does not tell.
+    #[must_use]
+    pub fn send_memory(&self) -> Option<SendMemory> {
+        // Of what `SO_MEMINFO` gives, by their places in the kernel's `SK_MEMINFO_*`.
+        const LIMIT: usize = 3;
+        const USED: usize = 5;
+        let mut numbers = [0u32; 16];
+        let mut length = size_of_val(&numbers) as libc::socklen_t;
+        // SAFETY: pointer and length are those of a live array, and the kernel writes no more than that.
+        let asked = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_MEMINFO,
+                numbers.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        let told = length as usize / size_of::<u32>();
+        (asked == 0 && told > USED).then(|| SendMemory {
+            limit: numbers[LIMIT] as usize,
+            used: numbers[USED] as usize,
+        })
+    }
+
+    fn send_flagged(&self, slices: &[IoSlice<'_>], flags: c_int) -> io::Result<usize> {
+        let flags = flags | libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
         loop {
             count(|calls| &mut calls.sends);
             let sent = if let [one] = slices {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::native::OPERATION;
+use crate::surroundings::Conduct;
 use corewire_message::Event;
 use corewire_sys::Address;
 use corewire_wire::native::{Config, Connection as Native};
@@ -56,7 +57,10 @@ impl Bench {
             partial: PARTIAL,
             holds_floods: true,
         };
-        let around = Arc::new(Surroundings::new().unwrap());
+        let around = Arc::new(Surroundings::new(Conduct {
+            gathers: false,
+            holds_unread: None,
+        }));
         Self {
             driver: Driver::new(listener, None, around, limits, false).unwrap(),
             at,

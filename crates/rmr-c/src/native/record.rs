@@ -86,7 +86,7 @@ pub(crate) fn room(record: &Record<'_>) -> usize {
 
 /// Copies a record into a message; `false` when there is no memory.
 pub(crate) fn fill(record: &Record<'_>, message: &mut Message, standard: usize) -> bool {
-    if !message.grow(room(record).max(standard)) {
+    if !message.fit(room(record).max(standard)) {
         return false;
     }
     message.set_usable(message.capacity());

@@ -79,6 +79,8 @@ static inline void common_environment(void) {
     setenv("RMR_SRC_ID", own_address(), 1);
     setenv("RMR_RTG_SVC", "-1", 1);
     setenv("RMR_LOG_VLEVEL", "1", 1);
+    /* What sends until it is told to try again must come to that, however slow the machine is. */
+    setenv("COREWIRE_RMR_HOLD_UNREAD", "-1", 1);
 }
 
 #endif
