@@ -87,8 +87,12 @@ pub(crate) fn http2_hello() -> Vec<u8> {
 /// POST to Allocate (RFC 7541): nothing is indexed, nothing is compressed.
 pub(crate) fn http2_request(content_type: &str) -> Vec<u8> {
     const PATH: &[u8] = b"/guti.v1.GutiService/Allocate";
-    let mut block = vec![0x83, 0x86, 0x04, u8::try_from(PATH.len()).expect("short")];
-    block.extend(PATH);
+    const AUTHORITY: &[u8] = b"guti.example";
+    let mut block = vec![0x83, 0x86];
+    for (name, value) in [(0x01, AUTHORITY), (0x04, PATH)] {
+        block.extend([name, u8::try_from(value.len()).expect("short")]);
+        block.extend(value);
+    }
     block.extend([0x0f, 0x10, u8::try_from(content_type.len()).expect("short")]);
     block.extend(content_type.as_bytes());
     block

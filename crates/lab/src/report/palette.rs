@@ -29,7 +29,7 @@ pub(super) struct Paint {
 ///
 /// The eight adapters of the thesis come first, in the order of its figures' families; then those of
 /// the other scenarios.
-const KNOWN: [(&str, &str, Texture); 50] = [
+const KNOWN: [(&str, &str, Texture); 51] = [
     ("TCP-AS", "#7d8590", Texture::Hatched),
     ("THRIFT-S", "#12805c", Texture::Plain),
     ("THRIFT-NB", "#2fae8a", Texture::Plain),
@@ -75,6 +75,7 @@ const KNOWN: [(&str, &str, Texture); 50] = [
     ("grpc", "#2e6bc9", Texture::Plain),
     ("grpc-hint", "#8bbaec", Texture::Hatched),
     ("si95", "#e0590f", Texture::Plain),
+    ("si95-gather", "#ef8a45", Texture::Hatched),
     ("native", "#c22f22", Texture::Plain),
     ("shm", "#8c1d13", Texture::Plain),
     ("nng", "#f7b04e", Texture::Hatched),

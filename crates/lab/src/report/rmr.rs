@@ -52,7 +52,7 @@ const SUSPECT_LOAD: f64 = 10.0;
 
 /// Whether a subject is our library on both ends.
 fn is_ours(subject: &str) -> bool {
-    ["si95", "native", "shm", "nng"].contains(&subject)
+    ["si95", "si95-gather", "native", "shm", "nng"].contains(&subject)
 }
 
 /// Makes the report from the records of this scenario.

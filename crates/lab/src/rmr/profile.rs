@@ -25,11 +25,19 @@ const ROUTERS: &[&str] = &["si95", "native", "rmr"];
 /// Those of the brief's table 5.
 const GRPC: &[&str] = &["grpc", "grpc-hint"];
 /// Those that reach the high rate.
-const FAST: &[&str] = &["si95", "native", "rmr", "grpc-hint"];
+const FAST: &[&str] = &["si95", "si95-gather", "native", "rmr", "grpc-hint"];
 /// Ours, which reach more.
-const FASTEST: &[&str] = &["si95", "native"];
+const FASTEST: &[&str] = &["si95-gather", "native"];
 /// Those whose latencies at the compared rate are judged, and the others.
-const JUDGED: &[&str] = &["si95", "native", "shm", "rmr", "grpc", "grpc-hint"];
+const JUDGED: &[&str] = &[
+    "si95",
+    "si95-gather",
+    "native",
+    "shm",
+    "rmr",
+    "grpc",
+    "grpc-hint",
+];
 const UNJUDGED: &[&str] = &["nng", "nng-raw", "rmr-to-si95", "si95-to-rmr"];
 /// Those whose table a route manager can swap.
 const SWAPPED: &[&str] = &["si95", "native", "rmr"];

@@ -26,6 +26,9 @@ pub(super) struct Subject {
 /// Our own transports, by the name that `COREWIRE_RMR_TRANSPORT` takes.
 const OWN: [&str; 4] = ["si95", "native", "shm", "nng"];
 
+/// SI95 whose messages wait in the program while they come in a rush (`COREWIRE_RMR_GATHER`).
+const GATHERING: &str = "si95-gather";
+
 /// An RMR library among the other peers of this repository.
 struct Peer {
     name: &'static str,
@@ -52,8 +55,12 @@ const PEERS: [Peer; 3] = [
 ];
 
 /// All of them in words, for `lab list`.
-pub(crate) const DESCRIPTIONS: [(&str, &str); 9] = [
+pub(crate) const DESCRIPTIONS: [(&str, &str); 10] = [
     ("si95", "our library, the real one's own framing over TCP"),
+    (
+        "si95-gather",
+        "the same; messages of a rush gather in the program (COREWIRE_RMR_GATHER=1)",
+    ),
     ("native", "our library, Corewire's native protocol"),
     ("shm", "our library, shared memory"),
     ("nng", "our library, RMR's header over NNG"),
@@ -139,7 +146,7 @@ impl Catalog {
     }
 
     fn all(&self) -> Vec<String> {
-        let mut names: Vec<String> = OWN.iter().map(|&name| name.to_owned()).collect();
+        let mut names: Vec<String> = own().map(str::to_owned).collect();
         names.extend(PEERS.iter().map(|peer| peer.name.to_owned()));
         if self.given.is_empty() {
             names.push(GIVEN.to_owned());
@@ -173,10 +180,15 @@ impl Catalog {
 
     /// The library of one end, or why there is none.
     fn end(&self, name: &str) -> anyhow::Result<Result<End, Failure>> {
-        if OWN.contains(&name) {
+        if own().any(|own| own == name) {
+            let transport = if name == GATHERING { OWN[0] } else { name };
+            let mut environment = vec![("COREWIRE_RMR_TRANSPORT", transport.to_owned())];
+            if name == GATHERING {
+                environment.push(("COREWIRE_RMR_GATHER", "1".to_owned()));
+            }
             return Ok(self.own.clone().map(|library| End {
                 library,
-                environment: vec![("COREWIRE_RMR_TRANSPORT", name.to_owned())],
+                environment,
             }));
         }
         if let Some(peer) = PEERS.iter().find(|peer| peer.name == name) {
@@ -199,7 +211,7 @@ impl Catalog {
                 next: "name one with --rmr-lib, for example /usr/local/lib/librmr_si.so".to_owned(),
             }));
         }
-        let mut known: Vec<&str> = OWN.to_vec();
+        let mut known: Vec<&str> = own().collect();
         known.extend(PEERS.iter().map(|peer| peer.name));
         known.extend(self.given.iter().map(|(name, _)| name.as_str()));
         known.push(GIVEN);
@@ -231,8 +243,17 @@ fn given_end(library: &Path) -> End {
     }
 }
 
+/// The subjects that are our library on both ends.
+fn own() -> impl Iterator<Item = &'static str> {
+    OWN[..1]
+        .iter()
+        .copied()
+        .chain([GATHERING])
+        .chain(OWN[1..].iter().copied())
+}
+
 fn known(name: &str) -> bool {
-    OWN.contains(&name) || PEERS.iter().any(|peer| peer.name == name)
+    own().any(|own| own == name) || PEERS.iter().any(|peer| peer.name == name)
 }
 
 #[cfg(test)]
@@ -260,6 +281,7 @@ mod tests {
             names,
             [
                 "si95",
+                "si95-gather",
                 "native",
                 "shm",
                 "nng",

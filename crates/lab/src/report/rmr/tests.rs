@@ -38,7 +38,8 @@ fn everything() -> Vec<Record> {
     let mut records = Vec::new();
     let subjects = [
         ("rmr", 340e3, 18.0),
-        ("si95", 2_200e3, 12.0),
+        ("si95", 700e3, 12.0),
+        ("si95-gather", 2_200e3, 12.0),
         ("native", 3_000e3, 11.0),
         ("grpc", 119e3, 27.0),
         ("grpc-hint", 348e3, 500.0),
@@ -83,8 +84,9 @@ fn requirements_are_judged_by_the_pairs() {
         let at = page.find(name).unwrap_or_else(|| panic!("{name}"));
         page[at..].split("</tr>").next().expect("a row").to_owned()
     };
-    assert!(row("rate, 1000 B, SI95").contains("met, and the aim"));
-    let small = row("rate, 16 B, SI95");
+    assert!(row("rate, 1000 B, SI95 that gathers").contains("met, and the aim"));
+    assert!(row("rate, 1000 B, SI95 against").contains("2.06×"));
+    let small = row("rate, 16 B, SI95 that gathers");
     assert!(
         small.contains("6.47×") && small.contains(">met<"),
         "{small}"
