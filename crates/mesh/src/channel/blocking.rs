@@ -2,7 +2,7 @@
 
 use super::chance::{ThreadRandom, after, clock};
 use super::endpoint::Endpoint;
-use super::journey::{InFlight, Journey, Permit, Pick, Traits, local, note};
+use super::journey::{InFlight, Journey, OpenStream, Permit, Pick, Traits, local, note};
 use super::kept::Kept;
 use super::plan::{Chosen, Plan, Verdict};
 use super::shared::{Shared, TargetState};
@@ -236,7 +236,7 @@ impl Caller for MeshChannel {
                 unit: Arc::clone(journey.unit),
                 shared: Arc::clone(&self.shared),
                 _permit: journey.own_permit(),
-                _in_flight: in_flight,
+                _in_flight: OpenStream::of(in_flight),
             }),
         }))
     }
@@ -253,7 +253,7 @@ struct End {
     unit: Arc<Unit>,
     shared: Arc<Shared>,
     _permit: Option<Permit<Arc<Live>>>,
-    _in_flight: InFlight<Arc<Endpoint>>,
+    _in_flight: OpenStream,
 }
 
 /// A stream whose end is noted.

@@ -9,14 +9,14 @@ use crate::policy::protect::backoff::ConnectBackoff;
 use crate::policy::protect::circuit_breaker::Gauge;
 use crate::policy::protect::health_check::Checked;
 use crate::policy::protect::outlier::Record;
-use crate::policy::protect::silence::Silence;
+use crate::policy::protect::silence::{Silence, Unanswered};
 use crate::policy::random::Random;
 use crate::policy::timeline::{Timeline, nanos_of};
 use corewire_transport::{Client, ClientOptions, Endpoint as Place, blocking};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) struct Endpoint {
     /// Its address as text, by which it is known.
@@ -29,11 +29,14 @@ pub(crate) struct Endpoint {
     lines: Box<[Arc<Line>]>,
     thread_line: OnceLock<ThreadLine>,
     pub(crate) in_flight: Gauge,
+    /// Those of them that are open streams, which nobody need answer.
+    pub(crate) streams: Gauge,
     pub(crate) record: Record,
     pub(crate) silence: Silence,
     pub(crate) latency: PeakEwma,
     pub(crate) counters: Counters,
     checked: Mutex<Checked>,
+    unanswered: Mutex<Unanswered>,
     timeline: Timeline,
 }
 
@@ -53,11 +56,13 @@ impl Endpoint {
             lines,
             thread_line: OnceLock::new(),
             in_flight: Gauge::default(),
+            streams: Gauge::default(),
             record: Record::new(timeline),
             silence: Silence::new(timeline),
             latency: PeakEwma::new(timeline),
             counters: Counters::default(),
             checked: Mutex::default(),
+            unanswered: Mutex::default(),
             timeline,
         }
     }
@@ -75,6 +80,17 @@ impl Endpoint {
     /// What health checks have found of it.
     pub(crate) fn checked(&self) -> MutexGuard<'_, Checked> {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it has left requests waiting for too long.
+    pub(crate) fn leaves_unanswered(&self, now: Instant) -> bool {
+        let waiting = self.in_flight.count().saturating_sub(self.streams.count());
+        let micros = self.latency.micros(now);
+        let usual = micros.map(|micros| Duration::from_secs_f64(micros / 1e6));
+        let answers = self.counters.answered();
+        let unanswered = self.unanswered.lock();
+        let mut unanswered = unanswered.unwrap_or_else(PoisonError::into_inner);
+        unanswered.look(now, answers, waiting, usual)
     }
 
     pub(crate) fn tend(&self, index: usize, now: Instant) -> Option<Instant> {

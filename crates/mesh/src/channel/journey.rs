@@ -148,6 +148,22 @@ impl<E: Deref<Target = Endpoint>> Drop for InFlight<E> {
     }
 }
 
+/// A request that is an open stream: in flight until it ends, without an answer that is due.
+pub(crate) struct OpenStream(InFlight<Arc<Endpoint>>);
+
+impl OpenStream {
+    pub(crate) fn of(in_flight: InFlight<Arc<Endpoint>>) -> Self {
+        in_flight.0.streams.enter_always();
+        Self(in_flight)
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.0.streams.leave();
+    }
+}
+
 /// Where a try goes.
 pub(crate) enum Pick<'p> {
     Slot(&'p Slot),
@@ -565,13 +581,9 @@ fn note_silence(
         }
         Outcome::TimedOut => {
             let had = began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began));
-            let enough = || {
-                // Rare: one at a time, so that two threads together do not leave out too many.
-                let _registry = shared.registry();
-                let silent = unit.endpoints().filter(|it| it.silence.is_silent()).count();
-                silence::may_leave_out(silent, unit.endpoints().count())
-            };
-            endpoint.silence.timed_out(now, had, enough)
+            endpoint
+                .silence
+                .timed_out(now, had, || may_leave_out(shared, unit))
         }
         _ => false,
     };
@@ -579,6 +591,14 @@ fn note_silence(
         unit.rebalance(now, shared, random);
         shared.signal.raise();
     }
+}
+
+/// Whether enough endpoints remain without another one.
+pub(crate) fn may_leave_out(shared: &Shared, unit: &Unit) -> bool {
+    // Rare: one at a time, so that two threads together do not leave out too many.
+    let _registry = shared.registry();
+    let silent = unit.endpoints().filter(|it| it.silence.is_silent()).count();
+    silence::may_leave_out(silent, unit.endpoints().count())
 }
 
 pub(crate) fn local(kind: ErrorKind, why: String) -> CallError {

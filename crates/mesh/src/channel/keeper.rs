@@ -3,11 +3,12 @@
 
 use super::chance::{ThreadRandom, clock};
 use super::check::check;
+use super::journey;
 use super::line::Line;
 use super::shared::Shared;
 use super::unit::{Standing, Unit};
 use crate::observe::counters::add;
-use crate::policy::protect::outlier;
+use crate::policy::protect::{outlier, silence};
 use crate::policy::timeline::nanos_of;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -77,8 +78,30 @@ impl Shared {
             due = endpoint.silence.until().map_or(due, |at| due.min(at));
         }
         due = check(unit, self, now).map_or(due, |at| due.min(at));
+        due = self.heed_silent(unit, now).map_or(due, |at| due.min(at));
         unit.rebalance(now, self, &mut ThreadRandom);
         due
+    }
+}
+
+impl Shared {
+    /// Leaves out endpoints that leave requests waiting; says when to look again, if anything goes on.
+    fn heed_silent(&self, unit: &Unit, now: Instant) -> Option<Instant> {
+        for endpoint in unit.endpoints() {
+            if endpoint.leaves_unanswered(now) {
+                endpoint
+                    .silence
+                    .unanswered(now, || journey::may_leave_out(self, unit));
+            }
+        }
+        let tries = unit.endpoints().map(|endpoint| endpoint.counters.tries());
+        let tries = tries.fold(0, u64::wrapping_add);
+        let before = unit.live.tries_seen.swap(tries, Ordering::Relaxed);
+        let waits = || {
+            unit.endpoints()
+                .any(|endpoint| endpoint.in_flight.count() > 0)
+        };
+        (tries != before || waits()).then(|| now + silence::UNANSWERED / 2)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::MeshChannel;
 use super::chance::{ThreadRandom, after, clock};
 use super::endpoint::Endpoint;
-use super::journey::{InFlight, Journey, Permit, Pick, Traits, local, note};
+use super::journey::{InFlight, Journey, OpenStream, Permit, Pick, Traits, local, note};
 use super::kept::Kept;
 use super::shared::Shared;
 use super::unary::{Decided, wait};
@@ -84,7 +84,7 @@ impl MeshChannel {
                             unit: Arc::clone(journey.unit),
                             shared: Arc::clone(&self.shared),
                             _permit: journey.own_permit(),
-                            _in_flight: in_flight,
+                            _in_flight: OpenStream::of(in_flight),
                         }),
                     };
                     return Ok(CallStream {
@@ -117,7 +117,7 @@ struct End {
     unit: Arc<Unit>,
     shared: Arc<Shared>,
     _permit: Option<Permit<Arc<Live>>>,
-    _in_flight: InFlight<Arc<Endpoint>>,
+    _in_flight: OpenStream,
 }
 
 /// The messages that come in, counted.

@@ -57,6 +57,8 @@ pub(crate) struct Live {
     pub(crate) retired: Mutex<Counts>,
     /// When rates are judged next.
     pub(crate) next_sweep: AtomicU64,
+    /// Tries of all endpoints, when the keeper looked last.
+    pub(crate) tries_seen: AtomicU64,
     pub(crate) faults: Gauge,
 }
 

@@ -131,6 +131,23 @@ impl Counters {
         self.0[part()].0[counter as usize].fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Tries that were sent.
+    pub(crate) fn tries(&self) -> u64 {
+        self.sum(Counter::Tries)
+    }
+
+    /// Tries to which the endpoint said something.
+    pub(crate) fn answered(&self) -> u64 {
+        let all = [
+            Counter::Ok,
+            Counter::Rejected,
+            Counter::Failed,
+            Counter::Refused,
+            Counter::Overloaded,
+        ];
+        all.into_iter().map(|counter| self.sum(counter)).sum()
+    }
+
     fn sum(&self, counter: Counter) -> u64 {
         let parts = self.0.iter();
         parts

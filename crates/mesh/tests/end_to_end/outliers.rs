@@ -341,6 +341,31 @@ fn a_hung_server_is_found_by_its_traffic() {
     assert_eq!(silent(), [false; 3]);
 }
 
+/// The same where calls have no deadline that would tell: what waits goes on waiting, and nothing is added.
+#[test]
+fn a_hung_server_gets_no_more_calls_without_deadlines() {
+    let servers = Running::several(3);
+    let (mesh, channel) = mesh(simple(&servers));
+    all_connected(&mesh, "test");
+    let silent = || {
+        let state = mesh.state();
+        let endpoints = &state.cluster("test").unwrap().endpoints;
+        endpoints.iter().map(|it| it.silent).collect::<Vec<_>>()
+    };
+    servers[1].replica.hang();
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| ask(&channel, request()).unwrap());
+        }
+        until("it is left out", || silent() == [false, true, false]);
+        for _ in 0..30 {
+            assert_ne!(ask(&channel, request()).unwrap(), "replica-1");
+        }
+        servers[1].replica.answer(Code::Ok);
+    });
+    assert_eq!(silent(), [false; 3], "its answers brought it back");
+}
+
 /// Without a word of it, only idempotent methods are repeated after they may have been executed.
 #[test]
 fn a_call_that_may_have_been_executed_is_repeated_only_when_it_is_idempotent() {

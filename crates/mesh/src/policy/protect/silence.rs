@@ -2,7 +2,7 @@
 //! stopped. Found by the traffic itself, whatever outlier policy a cluster has, or none.
 //!
 //! ```text
-//!            3 timeouts in a row, no answer between
+//!            3 timeouts in a row, no answer between; or 3 requests that wait for so long
 //!   in use ─────────────────────────────────────────▶ left out
 //!      ▲                                                 │ 5 s, twice as long each time, at most 60 s
 //!      │ an answer                                       ▼
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The connection of such an endpoint stays open, since its kernel goes on answering; what fails is
-//! noticed by deadlines only. An answer of any kind, a failure too, ends all suspicion.
+//! noticed by deadlines only. Where they are long, or there are none, it is noticed that nothing comes
+//! back ([`Unanswered`]). An answer of any kind, a failure too, ends all suspicion.
 
 use crate::policy::timeline::{Timeline, nanos_of};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,6 +27,39 @@ pub const FIRST: Duration = Duration::from_secs(5);
 pub const LONGEST: Duration = Duration::from_secs(60);
 /// A try that was given less time than this says nothing about its endpoint.
 pub const SHORTEST_TRY: Duration = Duration::from_millis(10);
+
+/// So long nothing comes from an endpoint for which [`TIMEOUTS`] requests wait, before it is left out.
+pub const UNANSWERED: Duration = Duration::from_secs(1);
+/// Or so many times what its answers usually take, if that is longer.
+const USUAL_TIMES: u32 = 10;
+
+/// Whether an endpoint answers those that wait, by looks at it now and then.
+#[derive(Debug, Default)]
+pub struct Unanswered {
+    answers: u64,
+    since: Option<Instant>,
+}
+
+impl Unanswered {
+    /// A look: so many requests have been answered by it, so many wait, and an answer usually takes so
+    /// long. Says whether it has left them waiting for too long.
+    pub fn look(
+        &mut self,
+        now: Instant,
+        answers: u64,
+        waiting: u32,
+        usual: Option<Duration>,
+    ) -> bool {
+        if waiting < TIMEOUTS || answers != self.answers {
+            self.answers = answers;
+            self.since = (waiting >= TIMEOUTS).then_some(now);
+            return false;
+        }
+        let longest = usual.unwrap_or_default().saturating_mul(USUAL_TIMES);
+        let since = *self.since.get_or_insert(now);
+        now.saturating_duration_since(since) >= longest.max(UNANSWERED)
+    }
+}
 
 /// What is known of one endpoint.
 #[derive(Debug)]
@@ -94,13 +128,27 @@ impl Silence {
         if !failed_trial && counts.timeouts < TIMEOUTS || !may_leave_out() {
             return false;
         }
+        self.leave_out(&mut counts, now);
+        true
+    }
+
+    /// Requests wait for an answer that does not come. Says whether the endpoint is left out from now on.
+    pub fn unanswered(&self, now: Instant, may_leave_out: impl FnOnce() -> bool) -> bool {
+        if self.is_silent() || !may_leave_out() {
+            return false;
+        }
+        self.is_suspect.store(true, Ordering::Relaxed);
+        self.leave_out(&mut self.counts(), now);
+        true
+    }
+
+    fn leave_out(&self, counts: &mut Counts, now: Instant) {
         let time = FIRST.saturating_mul(1 << counts.times.min(10)).min(LONGEST);
         counts.times = counts.times.saturating_add(1);
         counts.timeouts = 0;
         self.is_on_trial.store(false, Ordering::Relaxed);
         let until = self.timeline.nanos(now).saturating_add(nanos_of(time));
         self.until.store(until.max(1), Ordering::Relaxed);
-        true
     }
 
     /// Whether it is left out.
@@ -195,6 +243,39 @@ mod tests {
         silence.answered();
         assert!(silence.takes(|| 9) && !silence.is_silent());
         assert!(!silence.timed_out(now, TRY, || true), "all is forgotten");
+    }
+
+    #[test]
+    fn who_answers_nobody_for_a_second_is_left_out_whatever_the_deadlines() {
+        let (silence, now) = silence();
+        let mut unanswered = Unanswered::default();
+        let at = |millis| now + Duration::from_millis(millis);
+        assert!(!unanswered.look(now, 7, 3, None));
+        assert!(!unanswered.look(at(999), 7, 9, None));
+        assert!(!unanswered.look(at(1_000), 8, 9, None), "an answer came");
+        assert!(!unanswered.look(at(1_999), 8, 9, None));
+        assert!(unanswered.look(at(2_000), 8, 9, None));
+        assert!(!silence.unanswered(now, || false));
+        assert!(silence.unanswered(now, || true) && silence.is_silent());
+        assert!(!silence.unanswered(now, || true), "it is already");
+        assert_eq!(silence.until(), Some(now + FIRST));
+        assert!(silence.answered());
+    }
+
+    #[test]
+    fn few_that_wait_and_answers_that_take_long_are_no_silence() {
+        let now = Instant::now();
+        let mut unanswered = Unanswered::default();
+        let slow = Some(Duration::from_secs(2));
+        for second in 0..20 {
+            let now = now + Duration::from_secs(second);
+            assert!(!unanswered.look(now, 1, 2, None), "two do not tell");
+        }
+        for second in 20..40 {
+            let now = now + Duration::from_secs(second);
+            assert!(!unanswered.look(now, 1, 5, slow), "at second {second}");
+        }
+        assert!(unanswered.look(now + Duration::from_secs(40), 1, 5, slow));
     }
 
     #[test]
