@@ -14,6 +14,7 @@ RMR_LIB ?=
 FUZZ_SECONDS ?= 60
 MUTATIONS ?= 1000000
 FLOOD ?= 15
+KILLS ?= 100
 NOW := $(shell date +%Y%m%d-%H%M%S)
 OUT ?= out/$(SCENARIO)-$(NOW)
 
@@ -143,11 +144,13 @@ tsan: ## Run the tests whose threads share memory under the thread sanitizer (ne
 	$(STEP) "thread sanitizer" scripts/tsan
 	$(SUMMARY)
 
-hostile: ## Spoil a million frames and requests (MUTATIONS=N), flood (FLOOD=SECONDS each), kill each part of a core under load
+hostile: ## Spoil frames and requests (MUTATIONS=N), flood (FLOOD=SECONDS each), fill disks, kill stores (KILLS=N) and parts of a core
 	$(STEP) "hostile peers" env COREWIRE_MUTATIONS=$(MUTATIONS) \
 	    cargo test --release --locked -p corewire-cli --test hostile --test hostile_sbi -- --nocapture
 	$(STEP) "floods: what five connections hold, and how long others wait" env COREWIRE_FLOOD_SECONDS=$(FLOOD) \
 	    cargo test --release --locked -p corewire-cli --test hostile_floods -- --nocapture
+	$(STEP) "stores on full disks, with flipped bits, killed $(KILLS) times" env COREWIRE_KILLS=$(KILLS) \
+	    cargo test --release --locked -p corewire-cli --test stores -- --nocapture --test-threads 1
 	$(STEP) "any network function killed under 100 attaches a second" env COREWIRE_ATTACHES=100 \
 	    cargo test --release --locked -p corewire-cli --test core_kill -- --nocapture --test-threads 1
 	$(SUMMARY)
