@@ -946,6 +946,10 @@ fn a_long_new_log_goes_to_the_disk_eight_mebibytes_at_a_time() {
     // Twice while it is written, once when the contents end, and when it is in place.
     assert_eq!(syncs(&disk, from), 4);
     assert!(written(&disk).len() > 20 << 20);
+    // Read back a piece at a time, of which none ends where a record does.
+    let next = Store::open(&disk.after_power_loss()).unwrap();
+    assert_eq!((next.held().len(), next.recovered.records), (20, 20));
+    assert_eq!((next.recovered.damaged, next.recovered.torn), (0, 0));
     assert_eq!(lock(&log).synced(), 10);
 }
 
