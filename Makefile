@@ -15,6 +15,9 @@ FUZZ_SECONDS ?= 60
 MUTATIONS ?= 1000000
 FLOOD ?= 15
 KILLS ?= 100
+# A part of the code and of the changes to it: make mutants PART=wire SHARD=0/8
+PART ?=
+SHARD ?=
 NOW := $(shell date +%Y%m%d-%H%M%S)
 OUT ?= out/$(SCENARIO)-$(NOW)
 
@@ -28,7 +31,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-library build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri tsan hostile sanitize sctp fuzz clean
+.PHONY: help setup setup-library build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri tsan hostile sanitize sctp fuzz mutants clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -42,7 +45,7 @@ help: ## Explain the commands (this text)
 	@echo
 	@echo "Settings: SCENARIO=guti|mesh|rmr, PROFILE=smoke|quick|full (guti: cells too), OUT=DIR and RMR_LIB=FILE (a library"
 	@echo "to measure beside ours) for run and smoke, FUZZ_SECONDS=$(FUZZ_SECONDS) for fuzz,"
-	@echo "CARGO_TARGET_DIR as for cargo. The program itself explains more: $(COREWIRE) lab --help"
+	@echo "PART and SHARD for mutants (scripts/mutants --help), CARGO_TARGET_DIR as for cargo. The program itself explains more: $(COREWIRE) lab --help"
 
 setup: ## Install what is missing on this machine (scripts/setup --check only lists it)
 	$(STEP) "set up" scripts/setup
@@ -170,6 +173,10 @@ sanitize: setup rmr ## Run the C and C++ programs and the peers' tests under the
 
 fuzz: ## Fuzz each decoder for FUZZ_SECONDS (needs a nightly compiler and cargo-fuzz)
 	@scripts/fuzz $(FUZZ_SECONDS)
+	$(SUMMARY)
+
+mutants: ## Change the code a little (PART=store|router|policy|wire, SHARD=0/8): does a test notice?
+	$(STEP) "mutants" scripts/mutants $(if $(SHARD),--shard $(SHARD)) $(PART)
 	$(SUMMARY)
 
 clean: ## Remove what was built; results in out/ stay

@@ -189,3 +189,58 @@ impl ArrivalCounters {
         open.map(|kind| self.lost(kind).get()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoRoute;
+
+    /// Adds another number to each, so that no two can be mistaken for each other, or for their product.
+    fn fill<'a>(counters: impl IntoIterator<Item = &'a Counter>) {
+        for (at, counter) in counters.into_iter().enumerate() {
+            counter.add(1 << at);
+        }
+    }
+
+    #[test]
+    fn a_counter_only_grows_and_begins_again_behind_its_end() {
+        let counter = Counter::default();
+        counter.add(2);
+        counter.add_exclusively(3);
+        assert_eq!(counter.get(), 5);
+        counter.add_exclusively(u64::MAX);
+        assert_eq!(counter.get(), 4);
+    }
+
+    #[test]
+    fn each_kind_has_a_counter_of_its_own_and_totals_are_their_sums() {
+        let endpoint = EndpointCounters::default();
+        fill(DropKind::ALL.map(|kind| endpoint.dropped(kind)));
+        assert_eq!(
+            DropKind::ALL.map(|kind| endpoint.dropped(kind).get()),
+            [1, 2, 4]
+        );
+        assert_eq!(endpoint.all_dropped(), 7);
+        assert_eq!(
+            DropKind::ALL.map(DropKind::name),
+            ["copy", "connection-lost", "closed"]
+        );
+
+        let router = RouterCounters::default();
+        let refusals = [NoRoute::NoEntry, NoRoute::EmptyEntry, NoRoute::UnknownMeid];
+        fill(refusals.map(|why| router.refused(why)));
+        let named = [&router.no_entry, &router.empty_entry, &router.unknown_meid];
+        assert_eq!(named.map(Counter::get), [1, 2, 4]);
+        assert_eq!(router.all(), 7);
+    }
+
+    #[test]
+    fn what_came_in_was_taken_or_lost_and_what_was_unread_at_the_end_had_been_taken() {
+        let arrivals = ArrivalCounters::default();
+        fill([&arrivals.taken, &arrivals.at_hand]);
+        fill(LossKind::ALL.map(|kind| arrivals.lost(kind)));
+        assert_eq!(arrivals.all_taken(), 3);
+        let unread = arrivals.lost(LossKind::Unread).get();
+        assert_eq!(arrivals.all_lost() + unread, (1 << LossKind::ALL.len()) - 1);
+    }
+}

@@ -161,7 +161,9 @@ mod tests {
     #[test]
     fn a_name_keeps_its_number() {
         let endpoints = Endpoints::new(4);
+        assert!(endpoints.is_empty());
         let a = endpoints.intern("a:1").unwrap();
+        assert!(!endpoints.is_empty());
         let b = endpoints.intern("b:1").unwrap();
         assert_eq!((a.index(), b.index()), (0, 1));
         assert_eq!(endpoints.intern("a:1"), Ok(a));

@@ -199,19 +199,71 @@ mod tests {
         }
     }
 
-    #[test]
-    fn neighbouring_keys_are_spread() {
+    fn furthest<K: Key>(keys: impl Iterator<Item = K>) -> usize {
         let mut map = Map::with_capacity(3, 10_000);
-        for key in 0..10_000 {
+        for key in keys {
             map.insert(key, ());
         }
+        assert_eq!(map.len(), 10_000);
         let mask = map.slots.len() - 1;
-        let furthest = map
-            .slots
-            .iter()
-            .enumerate()
-            .filter_map(|(at, slot)| slot.map(|(key, ())| at.wrapping_sub(map.home(key)) & mask))
-            .max();
-        assert!(furthest < Some(60), "{furthest:?} steps from home");
+        let slots = map.slots.iter().enumerate();
+        let from_home = slots
+            .filter_map(|(at, slot)| slot.map(|(key, ())| at.wrapping_sub(map.home(key)) & mask));
+        from_home.max().unwrap_or_default()
+    }
+
+    #[test]
+    fn neighbouring_keys_are_spread() {
+        // Of types, of subscriptions of one type, and of managed elements in any of the four words.
+        assert!(furthest(0..10_000_u64) < 60);
+        assert!(furthest((0..10_000_u64).map(|sub_id| sub_id << 32)) < 60);
+        for word in 0..4 {
+            let meid = |number: u64| std::array::from_fn(|at| if at == word { number } else { 7 });
+            let keys: Vec<[u64; 4]> = (0..10_000).map(meid).collect();
+            assert!(furthest(keys.into_iter()) < 60);
+        }
+    }
+
+    proptest! {
+        /// Who does not know the seed cannot choose keys that meet: each bit of it counts, and each of a key,
+        /// and its place.
+        #[test]
+        fn every_bit_of_a_key_and_of_the_seed_changes_the_hash(
+            key: [u64; 4], any: u64, word in 0..4_usize, bit in 0..64_u32,
+        ) {
+            for seed in [any, 0, u64::MAX] {
+                let mut other = key;
+                other[word] ^= 1 << bit;
+                prop_assert_ne!(key.hash(seed), other.hash(seed));
+                prop_assert_ne!(key.hash(seed), key.hash(seed ^ (1 << bit)));
+                prop_assert_ne!(key[0].hash(seed), (key[0] ^ (1 << bit)).hash(seed));
+                prop_assert_ne!(key[0].hash(seed), key[0].hash(seed ^ (1 << bit)));
+            }
+            let [a, b, c, d] = key;
+            for other in [[c, d, a, b], [b, a, c, d], [a, b, d, c]] {
+                prop_assert_ne!(key.hash(any), other.hash(any));
+            }
+        }
+    }
+
+    #[test]
+    fn it_takes_no_more_room_than_three_quarters_full_needs() {
+        let mut map = Map::new(3);
+        assert_eq!(map.slots.len(), 0, "an empty one takes none");
+        for len in 1..1000_usize {
+            map.insert(len as u64, ());
+            let least = (LEAST..).find(|slots| slots.is_power_of_two() && len * 4 <= slots * 3);
+            assert_eq!(Some(map.slots.len()), least, "{len} keys");
+        }
+        assert_eq!(map.seed(), 3);
+        for len in 0..1000 {
+            let mut map = Map::with_capacity(3, len);
+            let slots = map.slots.len();
+            assert!(slots <= (len * 4).max(LEAST) && (len > 0 || slots == 0));
+            for key in 0..len as u64 {
+                map.insert(key, ());
+            }
+            assert_eq!(map.slots.len(), slots, "room for {len} without growing");
+        }
     }
 }

@@ -220,3 +220,40 @@ impl fmt::Display for Why {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_to_be_mended_is_an_error_and_what_was_done_is_none() {
+        let text = String::new;
+        let refused = Report::Refused(TableState {
+            taken: false,
+            id: None,
+            reason: None,
+        });
+        let (path, octets, max) = (text(), 2, 1);
+        let long = Report::SeedTooLong { path, octets, max };
+        for error in [refused, long] {
+            assert_eq!(error.level(), Level::Error, "{error}");
+        }
+        let (path, error) = (text(), text());
+        let unreadable = Report::SeedUnreadable { path, error };
+        let failed = Report::RequestFailed { to: text() };
+        for warning in [
+            unreadable,
+            failed,
+            Report::OutsideTable { line: 1 },
+            Report::AndMore { count: 1 },
+        ] {
+            assert_eq!(warning.level(), Level::Warning, "{warning}");
+        }
+        let (id, entries, meids) = (None, 1, 0);
+        let taken = Report::Taken { id, entries, meids };
+        let requested = Report::Requested { to: text() };
+        for done in [taken, requested, Report::ManagerHeard] {
+            assert_eq!(done.level(), Level::Info, "{done}");
+        }
+    }
+}

@@ -388,6 +388,22 @@ mod tests {
         assert_eq!(read(&empty), (Settings::default(), Vec::new()));
     }
 
+    /// Programs that were built for the C library rely on them.
+    #[test]
+    fn the_defaults_are_these() {
+        let default = Settings::default();
+        assert_eq!(default.origin, TableOrigin::Listen { port: 4561 });
+        assert_eq!(default.request_period, Duration::from_secs(5));
+        assert_eq!(
+            default.alarm_manager,
+            "service-ricplt-alarmmanager-rmr:4560"
+        );
+        assert_eq!((default.log_level, default.bind), (1, Bind::Any));
+        assert!(default.readable_log && default.async_connect);
+        assert!(!default.name_only && !default.warnings && !default.hold_floods);
+        assert_eq!(default.max_partial, 268_435_456);
+    }
+
     #[test]
     fn where_tables_come_from_has_many_forms() {
         let origin = |variables: &[_]| {
@@ -443,6 +459,30 @@ mod tests {
                  default is used",
             ]
         );
+    }
+
+    #[test]
+    fn a_route_manager_has_a_host_and_a_port_that_fit_into_a_record() {
+        let host = |octets: usize| format!("{}:1", "h".repeat(octets - 2));
+        let (longest, too_long) = (host(MAX_NAME_OCTETS), host(MAX_NAME_OCTETS + 1));
+        for (service, is_asked) in [
+            ("rm:65535", true),
+            (&longest, true),
+            (&too_long, false),
+            ("rm:65536", false),
+            ("rm:", false),
+            (":4561", false),
+            ("0", false),
+        ] {
+            let (settings, faults) = read(&[("RMR_RTG_SVC", service)]);
+            let asks = matches!(settings.origin, TableOrigin::Ask { .. });
+            assert_eq!(asks, is_asked, "{service}");
+            assert_eq!(faults.is_empty(), is_asked || service == "0", "{service}");
+        }
+        // 0 is a port that the system chooses, and no number below it is one.
+        let origin = |service| read(&[("RMR_RTG_SVC", service)]).0.origin;
+        assert_eq!(origin("0"), TableOrigin::Listen { port: 0 });
+        assert_eq!(origin("-7"), TableOrigin::FileOnly);
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub struct TableSource {
     origin: TableOrigin,
     seed: Option<String>,
     /// What came of reading the seed file last: the same again says nothing new.
-    seed_seen: Option<Result<Vec<u8>, String>>,
+    seed_seen: Option<Result<Vec<u8>, Report>>,
     stash: Option<String>,
     request_period: Duration,
     heard: bool,
@@ -158,14 +158,26 @@ impl TableSource {
 
     /// The seed file was read, or cannot be.
     pub fn handle_seed(&mut self, now: Instant, contents: Result<&[u8], &io::Error>) {
+        let path = self.seed.clone().unwrap_or_default();
         let seen = match contents {
+            Ok(text) if text.len() > MAX_TABLE_OCTETS => Err(Report::SeedTooLong {
+                path,
+                octets: text.len(),
+                max: MAX_TABLE_OCTETS,
+            }),
             Ok(text) => Ok(text.to_vec()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(Report::SeedUnreadable {
+                path,
+                error: error.to_string(),
+            }),
         };
         // Read again each second until there is a table: once is enough to say what is wrong with
         // it. And turns go on where they are.
         if self.seed_seen.as_ref() != Some(&seen) {
-            self.seed(&seen);
+            match &seen {
+                Ok(text) => self.seed(text),
+                Err(report) => self.report(report.clone()),
+            }
             self.seed_seen = Some(seen);
         }
         if self.origin == TableOrigin::FileOnly {
@@ -229,26 +241,13 @@ impl TableSource {
         }
     }
 
-    fn seed(&mut self, contents: &Result<Vec<u8>, String>) {
-        let path = self.seed.clone().unwrap_or_default();
-        match contents {
-            Ok(text) if text.len() > MAX_TABLE_OCTETS => self.report(Report::SeedTooLong {
-                path,
-                octets: text.len(),
-                max: MAX_TABLE_OCTETS,
-            }),
-            Ok(text) => {
-                let outcome = self.loader.read(text);
-                self.reports(outcome);
-                if self.loader.is_pending() {
-                    self.loader.abandon();
-                    self.report(Report::SeedIncomplete { path });
-                }
-            }
-            Err(error) => self.report(Report::SeedUnreadable {
-                path,
-                error: error.clone(),
-            }),
+    fn seed(&mut self, text: &[u8]) {
+        let outcome = self.loader.read(text);
+        self.reports(outcome);
+        if self.loader.is_pending() {
+            self.loader.abandon();
+            let path = self.seed.clone().unwrap_or_default();
+            self.report(Report::SeedIncomplete { path });
         }
     }
 

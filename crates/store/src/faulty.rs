@@ -227,7 +227,6 @@ impl State {
     fn of(&self, file: usize) -> FileState {
         FileState {
             length: self.files[file].cached.len() as u64,
-            linked: self.names.values().any(|named| *named == file),
             identity: (1, file as u64),
         }
     }

@@ -31,8 +31,6 @@ pub enum Access {
 pub struct FileState {
     /// Its length in bytes.
     pub length: u64,
-    /// Whether a name leads to it: a file that was deleted or replaced has none.
-    pub linked: bool,
     /// The same for every handle to the same file.
     pub identity: (u64, u64),
 }
@@ -246,7 +244,6 @@ impl StoreFile for OsFile {
 fn state_of(found: &std::fs::Metadata) -> FileState {
     FileState {
         length: found.len(),
-        linked: found.nlink() > 0,
         identity: (found.dev(), found.ino()),
     }
 }
@@ -269,3 +266,6 @@ pub(crate) fn write_all(file: &dyn StoreFile, mut bytes: &[u8], mut at: u64) -> 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

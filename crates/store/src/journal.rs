@@ -305,3 +305,6 @@ impl Future for Settled<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

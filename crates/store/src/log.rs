@@ -405,13 +405,8 @@ impl Log {
 
     fn broken(&mut self, now: Instant, error: &io::Error, repair: Repair) -> WriteError {
         let why = WriteError::of(error);
-        // What calls for a new log is not mended by room.
-        let repair = match self.trouble.as_ref().map(|trouble| trouble.repair) {
-            Some(Repair::Anew { keep }) => Repair::Anew {
-                keep: keep || repair == Repair::Anew { keep: true },
-            },
-            _ => repair,
-        };
+        // The last word counts: no change is tried while there is trouble, so that room is never what
+        // comes after the need of a new log.
         // The first try comes at once: another program's change needs no patience.
         let is_first = self.trouble.is_none() && repair != Repair::Room;
         let retry_at = match is_first {
@@ -825,9 +820,9 @@ fn fill_new(
         if failed.is_some() {
             return;
         }
-        let is_written = new.piece.is_empty();
+        let written = new.length;
         failed = new.push(name, Some(value)).err();
-        if !is_written && new.piece.is_empty() {
+        if new.length > written {
             sync_if_due(log, clock);
         }
     });

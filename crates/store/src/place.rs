@@ -154,3 +154,6 @@ fn kept_beside(log: &Path) -> Vec<PathBuf> {
     kept.sort();
     kept
 }
+
+#[cfg(test)]
+mod tests;

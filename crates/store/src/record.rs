@@ -352,6 +352,54 @@ mod tests {
     }
 
     #[test]
+    fn of_rubbish_all_is_left_behind_but_what_may_be_the_beginning_of_a_head() {
+        for more in 0..3 {
+            let bytes = vec![b'x'; HEAD + more];
+            let length = more + 1;
+            assert_eq!(step(KEY, &bytes, false), Step::Rubbish { length });
+            let length = bytes.len();
+            assert_eq!(step(KEY, &bytes, true), Step::Rubbish { length });
+        }
+    }
+
+    #[test]
+    fn a_head_that_is_right_and_says_what_cannot_be_is_none() {
+        let with = |at: usize, octets: &[u8]| {
+            let mut bytes = log(&[(b"one", Some(b"1"))]);
+            bytes[at..at + octets.len()].copy_from_slice(octets);
+            let check = KEY.hash(&bytes[..48], b"head").to_le_bytes();
+            bytes[48..HEAD].copy_from_slice(&check);
+            read_head(KEY, &bytes).is_some()
+        };
+        let name = |length: usize| with(4, &(length as u16).to_le_bytes());
+        assert!(!name(0) && name(1) && name(MAX_NAME) && !name(MAX_NAME + 1));
+        let value = |length: usize| with(8, &(length as u32).to_le_bytes());
+        assert!(value(0) && value(16 << 20) && !value((16 << 20) + 1));
+        let kind = |kind: u16, length: u32| {
+            with(
+                6,
+                &[&kind.to_le_bytes()[..], &length.to_le_bytes()].concat(),
+            )
+        };
+        assert!(kind(VALUE, 1) && kind(REMOVAL, 0));
+        assert!(!kind(REMOVAL, 1) && !kind(2, 0) && !kind(2, 1));
+    }
+
+    #[test]
+    fn a_rotten_record_is_told_as_soon_as_a_head_behind_it_could_be_seen() {
+        let mut bytes = log(&[(b"one", Some(b"1")), (b"two", Some(b"a longer value"))]);
+        let end = log(&[(b"one", Some(b"1"))]).len();
+        bytes[HEAD] ^= 1;
+        for given in end..=bytes.len() {
+            match step(KEY, &bytes[..given], false) {
+                Step::More(needed) => assert!(given < end + HEAD && needed == end + HEAD),
+                Step::Rotten { length, .. } => assert!(given >= end + HEAD && length == end),
+                other => panic!("{given}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn finds_the_record_behind_rubbish_and_not_one_inside_of_a_value() {
         let other = Encoder::new(Key([8; 16]));
         let mut forged = Vec::new();
@@ -380,6 +428,10 @@ mod tests {
                 assert_eq!(Key::of_header(&spoilt), Some((KEY, false)), "byte {place}");
             }
         }
+        // Two halves that are right and not the same are of two logs.
+        let other = Key([8; 16]).header();
+        let spliced = [&header[..HEADER / 2], &other[HEADER / 2..]].concat();
+        assert_eq!(Key::of_header(&spliced), Some((KEY, false)));
         assert_eq!(Key::of_header(&[0; HEADER]), None);
         assert_eq!(Key::of_header(&header[..20]), None);
     }

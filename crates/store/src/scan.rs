@@ -162,9 +162,8 @@ fn read_records(
     let mut needed = record::HEAD;
     loop {
         let at = window.at;
-        let bytes = window.need(needed)?;
-        let at_end = bytes.len() < needed || window.is_at_end();
-        let bytes = window.bytes();
+        window.need(needed)?;
+        let (bytes, at_end) = (window.bytes(), window.is_at_end());
         needed = record::HEAD;
         match record::step(key, bytes, at_end) {
             record::Step::More(more) => needed = more,
@@ -305,7 +304,8 @@ fn forget_stale(
     window.skip(HEADER);
     let (mut needed, mut highest) = (record::HEAD, 0);
     loop {
-        let at_end = window.need(needed)?.len() < needed || window.is_at_end();
+        window.need(needed)?;
+        let at_end = window.is_at_end();
         needed = record::HEAD;
         match record::step(key, window.bytes(), at_end) {
             record::Step::More(more) => needed = more,
@@ -351,7 +351,8 @@ fn scan_version_1(mut window: Window<'_>, apply: Apply<'_>) -> Result<Found, Sca
     let mut needed = 16;
     loop {
         let at = window.at;
-        let at_end = window.need(needed)?.len() < needed || window.is_at_end();
+        window.need(needed)?;
+        let at_end = window.is_at_end();
         needed = 16;
         let bytes = window.bytes();
         match version_1::step(bytes, at_end) {

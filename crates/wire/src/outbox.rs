@@ -158,10 +158,10 @@ mod tests {
         while !outbox.is_empty() {
             let mut slices = [IoSlice::new(&[]); 4];
             let count = outbox.slices(&mut slices);
-            let mut turn: Vec<u8> = slices[..count].iter().flat_map(|s| s.to_vec()).collect();
-            turn.truncate(at_most);
-            all.extend_from_slice(&turn);
-            outbox.advance(turn.len());
+            let before = all.len();
+            let turn = slices[..count].iter().flat_map(|slice| slice.iter());
+            all.extend(turn.take(at_most));
+            outbox.advance(all.len() - before);
         }
         all
     }

@@ -239,6 +239,28 @@ mod tests {
     }
 
     #[test]
+    fn only_an_answer_of_ok_is_a_success_and_only_what_was_turned_away_was_surely_not_executed() {
+        for code in Code::ALL {
+            let answered = Outcome::answered(code);
+            assert_eq!(answered.is_success(), code == Code::Ok, "{code}");
+            assert!(answered.may_have_executed());
+        }
+        for (outcome, executed) in [
+            (Outcome::Lost, true),
+            (Outcome::TimedOut, true),
+            (Outcome::Broken, true),
+            (Outcome::Own, true),
+            (Outcome::NotSent, false),
+            (Outcome::Refused, false),
+            (Outcome::FullHere, false),
+            (Outcome::Overloaded, false),
+        ] {
+            assert!(!outcome.is_success());
+            assert_eq!(outcome.may_have_executed(), executed, "{outcome:?}");
+        }
+    }
+
+    #[test]
     fn answers_that_name_their_http_status_are_judged_by_it() {
         for (status, verdict) in [
             (405, Verdict::Success),

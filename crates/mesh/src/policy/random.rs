@@ -56,6 +56,50 @@ pub const fn mix(number: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// The next number is always this one.
+    struct Fixed(u64);
+
+    impl Random for Fixed {
+        fn next(&mut self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn the_generator_is_splitmix64() {
+        // The first numbers of the authors' own program for this seed.
+        let mut random = SplitMix::new(1_234_567);
+        let drawn: [u64; 5] = std::array::from_fn(|_| random.next());
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(drawn, expected);
+    }
+
+    #[test]
+    fn random_bits_become_numbers_and_fractions_in_even_steps() {
+        const HALF: u64 = 1 << 63;
+        for (bits, below_10, unit) in [
+            (0, 0, 0.0),
+            (HALF - 1, 4, 0.5 - f64::EPSILON / 2.0),
+            (HALF, 5, 0.5),
+            (u64::MAX, 9, 1.0 - f64::EPSILON / 2.0),
+        ] {
+            let mut random = Fixed(bits);
+            assert_eq!(random.below(10), below_10);
+            assert!((random.unit() - unit).abs() < f64::EPSILON, "{bits}");
+            for numerator in 0..=10 {
+                assert_eq!(random.happens(numerator, 10), below_10 < numerator);
+            }
+        }
+        // All of them is all of them, also of more than are drawn from.
+        assert!(Fixed(u64::MAX).happens(11, 10) && Fixed(u64::MAX).happens(0, 0));
+    }
+
     #[test]
     fn numbers_stay_below_their_bound_and_reach_all_of_it() {
         let mut random = SplitMix::new(1);

@@ -75,6 +75,21 @@ fn a_group_takes_turns_and_groups_fan_out() {
 }
 
 #[test]
+fn an_entry_of_one_endpoint_is_fixed_and_no_other() {
+    let mut bench = Bench::new();
+    bench.table(
+        "mse|1|-1|a:1\nmse|2|-1|a:1,me:4560\nmse|3|-1|a:1,b:1\nmse|4|-1|a:1;b:1\nmse|5|-1|%meid",
+    );
+    bench.read("meid_map|start\nmme_ar|a:1|m\nmeid_map|end");
+    let table = bench.router.table();
+    let a = bench.router.endpoints().find("a:1");
+    for (message_type, fixed) in [(1, a), (2, a), (3, None), (4, None), (5, None)] {
+        let targets = table.targets(message_type, -1, b"m").unwrap();
+        assert_eq!(targets.fixed(), fixed, "{message_type}");
+    }
+}
+
+#[test]
 fn a_subscription_without_its_own_entry_uses_the_one_for_any() {
     let mut bench = Bench::new();
     bench.table("mse|1|-1|any:1\nmse|1|7|seven:1\nmse|2|7|only:1");
@@ -156,6 +171,20 @@ fn by_managed_element() {
 }
 
 #[test]
+fn a_table_says_how_much_is_in_it() {
+    let mut bench = Bench::new();
+    let counts = |bench: &Bench| {
+        let table = bench.router.table();
+        (table.len(), table.is_empty(), table.meids())
+    };
+    assert_eq!(counts(&bench), (0, true, 0));
+    bench.read("meid_map|start\nmme_ar|a:1|m1 m2\nmme_ar|b:1|m2 m3\nmeid_map|end");
+    assert_eq!(counts(&bench), (0, true, 3));
+    bench.table("mse|1|-1|a:1\nmse|2|-1|me:4560");
+    assert_eq!(counts(&bench), (2, false, 3));
+}
+
+#[test]
 fn identifiers_of_managed_elements_end_where_a_message_ends_them() {
     let mut bench = Bench::new();
     let (fits, long) = ("f".repeat(31), "g".repeat(32));
@@ -170,6 +199,11 @@ fn identifiers_of_managed_elements_end_where_a_message_ends_them() {
             max: 31
         }
     )));
+    // Where none is too long there is nothing to say.
+    let outcome = bench
+        .loader
+        .read(b"meid_map|start\nmme_ar|a:1|m\nmeid_map|end\n");
+    assert!(matches!(outcome.reports[..], [Report::Taken { .. }]));
     assert_eq!(bench.to(1, -1, &fits).unwrap(), ["a:1"]);
     assert_eq!(bench.to(1, -1, &long), Err(NoRoute::UnknownMeid));
 }
@@ -269,6 +303,17 @@ fn skips_and_reports_records_that_cannot_be_read() {
         );
         bench.goes(1, -1, &["new:1"]);
         bench.nowhere(2, -1, NoRoute::NoEntry);
+    }
+}
+
+#[test]
+fn skipped_records_of_managed_elements_count_in_their_map() {
+    for (record, count) in [("mme_ar||m", 2), ("mme_del|", 2), ("mme_ar|a:1", 1)] {
+        let mut bench = Bench::new();
+        let text = format!("meid_map|start|m\nmme_ar|a:1|m1\n{record}\nmeid_map|end|{count}\n");
+        let outcome = bench.loader.read(text.as_bytes());
+        assert!(outcome.states[0].taken, "{record}: {:?}", outcome.states);
+        assert!(matches!(outcome.reports[0], Report::Fault(_)), "{record}");
     }
 }
 
@@ -420,6 +465,15 @@ fn limits_refuse_the_table() {
         bench.goes(1, -1, &["a:1"]);
         // Replaced entries do not count.
         bench.table("mse|1|-1|a:1\nmse|2|-1|a:1\nmse|1|-1|b:1");
+    }
+    // As much as may be is taken.
+    for entries in [
+        "mse|1|-1|a:1\nmse|2|-1|a:1",
+        "mse|1|-1|a:1,b:1;a:1,b:1",
+        "mme_ar|a:1|x y",
+        "mse|1|-1|a:1,b:1,c:1",
+    ] {
+        Bench::with(limits).table(entries);
     }
 }
 

@@ -123,6 +123,24 @@ fn the_same_file_again_changes_nothing() {
 }
 
 #[test]
+fn a_seed_that_is_longer_than_is_taken_is_not_read_and_said_once() {
+    let mut bench = Bench::new(&[("RMR_RTG_SVC", "-1"), ("RMR_SEED_RT", "f")]);
+    bench.actions();
+    // Zeros that nobody looks at take no memory.
+    let long = vec![0; MAX_TABLE_OCTETS + 1];
+    bench.source.handle_seed(bench.at(0), Ok(&long));
+    bench.source.handle_seed(bench.at(1), Ok(&long));
+    let told: Vec<_> = std::iter::from_fn(|| bench.source.poll()).collect();
+    let expected = Action::Report(Report::SeedTooLong {
+        path: "f".to_owned(),
+        octets: MAX_TABLE_OCTETS + 1,
+        max: 268_435_456,
+    });
+    assert_eq!(told, [expected]);
+    assert_eq!(bench.due(), Some(2));
+}
+
+#[test]
 fn a_seed_that_ends_within_a_table_is_said() {
     let mut bench = Bench::new(&[("RMR_RTG_SVC", "-1"), ("RMR_SEED_RT", "f")]);
     bench.actions();

@@ -766,6 +766,17 @@ fn a_log_of_the_earlier_version_is_read_and_written_anew() {
 }
 
 #[test]
+fn a_disk_that_refuses_at_the_start_is_named_with_what_it_says() {
+    let disk = used_disk();
+    disk.set_fault(Some((When::Once(0), Fault::Error(READ_ONLY))));
+    let refused = Store::open(&disk).err().unwrap();
+    assert!(matches!(&refused, OpenError::Io { path, .. } if path == std::path::Path::new(LOG)));
+    let source = std::error::Error::source(&refused).unwrap();
+    let said = source.downcast_ref::<io::Error>().unwrap();
+    assert_eq!(said.raw_os_error(), Some(READ_ONLY));
+}
+
+#[test]
 fn a_file_that_is_no_log_is_refused_and_stays_as_it_is() {
     for bytes in [&b"rubbish, and more of it"[..], &[0; 500], b"CWSTORE2"] {
         let disk = with(bytes);
@@ -797,10 +808,296 @@ fn the_end_brings_what_is_left_to_the_disk_and_takes_no_more() {
     store.put("a", "1").unwrap();
     lock(&store.log).close();
     assert_eq!(store.put("a", "2"), Err(WriteError::Closed));
+    // An end that comes before the disk has all is no good one.
+    assert_eq!(lock(&store.log).ended(), Err(WriteError::Failed));
     store.settle();
     assert_eq!(lock(&store.log).ended(), Ok(()));
     assert_eq!(
         Store::open(&disk.after_power_loss()).unwrap().held(),
         store.held()
     );
+}
+
+#[test]
+fn the_end_takes_away_the_zeros_that_the_file_was_ahead_by() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    store.put("a", "1").unwrap();
+    store.pass(Duration::from_millis(20));
+    assert!(disk.read(LOG).unwrap().len() > written(&disk).len());
+    lock(&store.log).close();
+    store.settle();
+    assert_eq!(disk.read(LOG).unwrap(), written(&disk));
+}
+
+#[test]
+fn the_file_is_made_longer_when_less_than_half_of_what_it_is_ahead_by_is_left_and_not_at_the_end() {
+    let disk = Disk::new();
+    let rare = Options {
+        growth: u64::MAX / 4,
+        ahead: 1000,
+        ..options()
+    };
+    let mut store = Store::open_with(&disk, rare).unwrap();
+    for number in 0..40 {
+        store.put("a", &format!("{number}")).unwrap();
+        let extended = |disk: &Disk| {
+            disk.calls()
+                .iter()
+                .filter(|call| **call == Call::Extend)
+                .count()
+        };
+        let (before, end) = (extended(&disk), written(&disk).len());
+        let left = disk.read(LOG).unwrap().len() - end;
+        store.pass(Duration::from_millis(20));
+        assert_eq!(
+            extended(&disk) - before,
+            usize::from(left < 500),
+            "{left} are left"
+        );
+        if left < 500 {
+            assert_eq!(disk.read(LOG).unwrap().len(), end + 1000);
+        }
+    }
+    // A disk that cannot, or a log that ends, goes without.
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    store.put("a", "1").unwrap();
+    lock(&store.log).close();
+    store.settle();
+    assert!(!disk.calls().contains(&Call::Extend));
+}
+
+#[test]
+fn a_log_is_written_anew_when_it_has_grown_by_growth_and_by_twice_what_was_left() {
+    // The last one is reached to the byte: a record of "a" has 63.
+    for (held, growth) in [(30, 600), (30, 9000), (0, 630)] {
+        let disk = Disk::new();
+        let with = Options {
+            growth,
+            ahead: 0,
+            ..options()
+        };
+        let mut store = Store::open_with(&disk, with).unwrap();
+        for number in 0..held {
+            store.put(&format!("{number}"), "1").unwrap();
+        }
+        let mut shortened = disk.read(LOG).unwrap().len() as u64;
+        lock(&store.log).shortened = shortened;
+        let mut times = 0;
+        for number in 0..1000_u32 {
+            store.put("a", &format!("{number:05}")).unwrap();
+            let length = disk.read(LOG).unwrap().len() as u64;
+            let is_due = length - shortened > growth.max(2 * shortened);
+            let before = disk.calls().len();
+            store.pass(Duration::from_millis(20));
+            let is_anew = disk.calls()[before..].contains(&Call::Name);
+            assert_eq!(is_anew, is_due, "{length} bytes, {shortened} were left");
+            if is_due {
+                shortened = disk.read(LOG).unwrap().len() as u64;
+                times += 1;
+            }
+        }
+        assert!(times > 2, "{times}");
+    }
+}
+
+/// Gives these contents, and calls `between` before each value.
+fn giving(values: Vec<(String, Vec<u8>)>, between: impl Fn(usize) + Send + 'static) -> Contents {
+    Box::new(move |give| {
+        for (number, (name, value)) in values.iter().enumerate() {
+            between(number);
+            give(name.as_bytes(), value);
+        }
+    })
+}
+
+/// A store whose log is to be shortened: it has grown by more than it may.
+fn grown(disk: &Disk) -> (Arc<Mutex<Log>>, Instant) {
+    let mut store = Store::open(disk).unwrap();
+    for number in 0..10 {
+        store
+            .put("a", &format!("{number}{}", "x".repeat(60)))
+            .unwrap();
+    }
+    (Arc::new(store.log), store.now.get())
+}
+
+fn values(count: usize, length: usize) -> Vec<(String, Vec<u8>)> {
+    (0..count)
+        .map(|number| (format!("{number}"), vec![b'v'; length]))
+        .collect()
+}
+
+fn syncs(disk: &Disk, from: usize) -> usize {
+    disk.calls()[from..]
+        .iter()
+        .filter(|call| **call == Call::Sync)
+        .count()
+}
+
+#[test]
+fn a_long_new_log_goes_to_the_disk_eight_mebibytes_at_a_time() {
+    let disk = Disk::new();
+    let (log, now) = grown(&disk);
+    let from = disk.calls().len();
+    let next = step(&log, &giving(values(20, 1 << 20), |_| ()), &|| now);
+    assert_eq!(next, Next::Again);
+    // Twice while it is written, once when the contents end, and when it is in place.
+    assert_eq!(syncs(&disk, from), 4);
+    assert!(written(&disk).len() > 20 << 20);
+    // Read back a piece at a time, of which none ends where a record does.
+    let next = Store::open(&disk.after_power_loss()).unwrap();
+    assert_eq!((next.held().len(), next.recovered.records), (20, 20));
+    assert_eq!((next.recovered.damaged, next.recovered.torn), (0, 0));
+    assert_eq!(lock(&log).synced(), 10);
+}
+
+#[test]
+fn many_changes_that_came_meanwhile_are_written_before_the_log_is_replaced_and_few_with_it() {
+    for (meanwhile, rounds) in [(FEW, 1), (FEW + 1, 2)] {
+        let disk = Disk::new();
+        let (log, now) = grown(&disk);
+        let inside = Arc::clone(&log);
+        let contents = giving(values(1, 1), move |_| {
+            for number in 0..meanwhile {
+                let value = Bytes::from(format!("{number}"));
+                lock(&inside)
+                    .append(now, &Bytes::from_static(b"late"), Some(&value))
+                    .unwrap();
+            }
+        });
+        let from = disk.calls().len();
+        step(&log, &contents, &|| now);
+        assert_eq!(syncs(&disk, from), rounds + 1, "{meanwhile} changes");
+        let held = Store::open(&disk.after_power_loss()).unwrap().held();
+        let last = format!("{}", meanwhile - 1).into_bytes();
+        assert_eq!(held.get(&b"late"[..]), Some(&last));
+    }
+}
+
+#[test]
+fn while_a_long_log_is_written_anew_changes_go_to_the_disk_when_their_interval_is_over() {
+    for (waited, synced) in [(19, 0), (20, 10)] {
+        let disk = Disk::new();
+        let (log, begin) = grown(&disk);
+        let (inside, passed) = (Arc::clone(&log), Arc::new(Mutex::new(0)));
+        let clock = Arc::clone(&passed);
+        let contents = giving(values(4, 1 << 20), move |number| {
+            if number == 2 {
+                *passed.lock().unwrap() = waited;
+            }
+            if number == 3 {
+                // The second value has gone to the file since.
+                assert_eq!(lock(&inside).synced(), synced, "after {waited} ms");
+            }
+        });
+        step(&log, &contents, &|| {
+            begin + Duration::from_millis(*clock.lock().unwrap())
+        });
+        assert_eq!(lock(&log).synced(), 10);
+    }
+}
+
+#[test]
+fn a_change_whose_sync_failed_is_not_on_the_disk_before_the_new_log_is() {
+    let disk = Disk::new();
+    let mut store = Store::open(&disk).unwrap();
+    let first = store.put("a", "1").unwrap();
+    let number = disk.calls().len() as u64;
+    disk.set_fault(Some((When::Once(number), Fault::Error(INPUT_OUTPUT))));
+    let now = store.now.get() + Duration::from_secs(1);
+    // The sync fails; then the old log would take one again, and say nothing of what it has forgotten.
+    assert_eq!(step(&store.log, &store.contents, &|| now), Next::Again);
+    let log = Arc::new(store.log);
+    let inside = Arc::clone(&log);
+    let contents = giving(values(4, 1 << 20), move |_| {
+        assert_eq!(lock(&inside).synced(), 0);
+        assert_eq!(
+            lock(&inside).settled(first, None),
+            Some(Err(WriteError::Failed))
+        );
+    });
+    assert_eq!(step(&log, &contents, &|| now), Next::Again);
+    assert_eq!(lock(&log).settled(first, None), Some(Ok(())));
+}
+
+#[test]
+fn a_disk_that_refused_while_a_log_was_shortened_is_tried_before_changes_are_taken_again() {
+    let disk = Disk::new();
+    let (log, now) = grown(&disk);
+    let (inside, full) = (Arc::clone(&log), disk.clone());
+    let contents = giving(values(1, 1), move |_| {
+        let number = full.calls().len() as u64;
+        full.set_fault(Some((When::Once(number), Fault::Error(NO_SPACE))));
+        let refused = lock(&inside).append(now, &Bytes::from_static(b"b"), None);
+        assert_eq!(refused, Err(WriteError::NoRoom));
+    });
+    assert_eq!(step(&log, &contents, &|| now), Next::Again);
+    let refusing = State::Refusing(WriteError::NoRoom);
+    assert_eq!(lock(&log).status(now).state, refusing);
+    let retry = now + options().retry_interval;
+    assert_eq!(step(&log, &contents, &|| now), Next::Wait(Some(retry)));
+    assert_eq!(step(&log, &contents, &|| retry), Next::Again);
+    assert_eq!(lock(&log).status(retry).state, State::Serving);
+}
+
+#[test]
+fn who_waits_for_a_change_is_woken_once_when_it_is_settled_either_way() {
+    struct Count(std::sync::atomic::AtomicU32);
+    impl std::task::Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    for fails in [false, true] {
+        let disk = Disk::new();
+        let mut store = Store::open(&disk).unwrap();
+        let change = store.put("a", "1").unwrap();
+        let counts = [0, 1].map(|_| Arc::new(Count(0.into())));
+        for count in counts.iter().chain(&counts) {
+            let waker = Waker::from(Arc::clone(count));
+            assert_eq!(lock(&store.log).settled(change, Some(&waker)), None);
+        }
+        if fails {
+            let number = disk.calls().len() as u64;
+            disk.set_fault(Some((When::From(number), Fault::Error(INPUT_OUTPUT))));
+        }
+        store.settle();
+        let woken = counts
+            .each_ref()
+            .map(|count| count.0.load(std::sync::atomic::Ordering::Relaxed));
+        assert_eq!(woken, [1, 1]);
+        let settled = lock(&store.log).settled(change, None);
+        assert_eq!(
+            settled,
+            Some(if fails {
+                Err(WriteError::Failed)
+            } else {
+                Ok(())
+            })
+        );
+    }
+}
+
+#[test]
+fn the_copy_of_a_damaged_log_is_whole_whichever_call_fails_and_where_there_are_no_links() {
+    let (mut bytes, _) = small_log();
+    bytes[HEADER + 60] ^= 1;
+    // Longer than is copied at a time.
+    bytes.resize(PIECE + 5000, b'x');
+    let disk = with(&bytes);
+    let calls = Store::open(&disk).unwrap().disk.calls();
+    for number in 0..calls.len() as u64 {
+        let disk = with(&bytes);
+        disk.set_fault(Some((When::Once(number), Fault::Error(INPUT_OUTPUT))));
+        let Ok(store) = Store::open(&disk) else {
+            assert_eq!(disk.read(LOG).unwrap(), bytes, "call {number}");
+            continue;
+        };
+        store.pass(Duration::from_secs(1));
+        assert_eq!(store.state(), State::Serving, "call {number}");
+        let kept = disk.read("/store/test.kept-1.log");
+        assert!(kept.is_some_and(|kept| kept == bytes), "call {number}");
+    }
 }

@@ -182,3 +182,76 @@ impl<L: Copy + Default> DynamicTable<L> {
         self.ring = ring;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Insert(usize, usize),
+        Resize(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            12 => (1..40_usize, prop_oneof![9 => 0..30_usize, 1 => 0..2000_usize])
+                .prop_map(|(name, value)| Step::Insert(name, value)),
+            1 => prop_oneof![0..200_usize, Just(4096)].prop_map(Step::Resize),
+        ]
+    }
+
+    proptest! {
+        /// RFC 7541, 4.1 to 4.4, against a queue of owned fields.
+        #[test]
+        fn it_holds_the_last_fields_that_fit(steps in prop::collection::vec(step(), 0..300)) {
+            let mut table = DynamicTable::new(4096);
+            let (mut model, mut max_size) = (VecDeque::new(), 4096);
+            let size = |model: &VecDeque<(Vec<u8>, usize)>| -> usize {
+                model.iter().map(|(entry, _)| entry.len() - flat::PREFIX + OVERHEAD).sum()
+            };
+            for (at, step) in steps.into_iter().enumerate() {
+                let version = table.version();
+                let entry = match step {
+                    Step::Insert(name, value) => {
+                        let (name, value) = (vec![b'n'; name], vec![at as u8; value]);
+                        let prefix = flat::prefix(name.len(), value.len());
+                        table.insert([&prefix, &name, &value], at);
+                        Some(([&prefix[..], &name, &value].concat(), name.len()))
+                    }
+                    Step::Resize(to) => {
+                        max_size = to;
+                        table.set_max_size(to);
+                        None
+                    }
+                };
+                let room = entry.as_ref().map_or(0, |(entry, _)| entry.len() - flat::PREFIX + OVERHEAD);
+                while !model.is_empty() && size(&model) + room > max_size {
+                    model.pop_back();
+                }
+                if let Some(entry) = entry.filter(|_| room <= max_size) {
+                    model.push_front(entry);
+                }
+                prop_assert_ne!(table.version(), version);
+                prop_assert_eq!(table.max_size(), max_size);
+                for (age, (entry, name)) in model.iter().enumerate() {
+                    let number = table.next().wrapping_sub(1 + age as u32);
+                    prop_assert_eq!(table.age(number), age as u32);
+                    let found = table.get(number).expect("it is there");
+                    prop_assert_eq!(&found.octets[..found.length], &entry[..]);
+                    prop_assert_eq!(found.name, *name);
+                    prop_assert!(found.octets.len() >= found.length + SLACK);
+                }
+                let gone = table.next().wrapping_sub(1 + model.len() as u32);
+                prop_assert!(table.get(gone).is_none() && table.get(table.next()).is_none());
+                // What is gone is given up in time: as much again as is held, and little beside.
+                let held = model.iter().map(|(entry, _)| entry.len()).sum::<usize>();
+                prop_assert!(table.octets.len() <= 2 * held + SMALL + room + SLACK, "{} for {held}", table.octets.len());
+                prop_assert!(table.ring.is_empty() || table.ring.len().is_power_of_two());
+                prop_assert!(table.ring.len() <= 2 * (4096 / OVERHEAD));
+            }
+        }
+    }
+}

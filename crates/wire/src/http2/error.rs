@@ -103,3 +103,30 @@ impl fmt::Display for ErrorCode {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_called_as_rfc_9113_calls_them_and_others_are_unknown() {
+        for (code, name) in [
+            (ErrorCode::NO_ERROR, "NO_ERROR"),
+            (ErrorCode::PROTOCOL_ERROR, "PROTOCOL_ERROR"),
+            (ErrorCode::INTERNAL_ERROR, "INTERNAL_ERROR"),
+            (ErrorCode::FLOW_CONTROL_ERROR, "FLOW_CONTROL_ERROR"),
+            (ErrorCode::STREAM_CLOSED, "STREAM_CLOSED"),
+            (ErrorCode::FRAME_SIZE_ERROR, "FRAME_SIZE_ERROR"),
+            (ErrorCode::REFUSED_STREAM, "REFUSED_STREAM"),
+            (ErrorCode::CANCEL, "CANCEL"),
+            (ErrorCode::COMPRESSION_ERROR, "COMPRESSION_ERROR"),
+            (ErrorCode::ENHANCE_YOUR_CALM, "ENHANCE_YOUR_CALM"),
+            (ErrorCode::INADEQUATE_SECURITY, "INADEQUATE_SECURITY"),
+            (ErrorCode(13), "HTTP_1_1_REQUIRED"),
+            (ErrorCode(14), "unknown error code"),
+            (ErrorCode(u32::MAX), "unknown error code"),
+        ] {
+            assert_eq!(code.name(), name);
+        }
+    }
+}

@@ -239,6 +239,7 @@ impl Lead {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hpack::Decoder;
 
     #[test]
     fn fields_come_out_as_they_went_in() {
@@ -262,5 +263,49 @@ mod tests {
         assert!(section.0.is_empty() && section.0.capacity() <= KEEP);
         let long = vec![b'n'; 70_000];
         assert!(!section.put(&Field::new(&long, b"")));
+    }
+
+    #[test]
+    fn what_was_compressed_before_is_compressed_again_when_indices_have_changed() {
+        let field = |name, value| Field::named(name, value);
+        let mut lead = Lead::new();
+        assert_eq!(lead.first(), None);
+        assert!(lead.put(&field("x-lead", b"1")));
+        assert_eq!(lead.first(), Some((&b"x-lead"[..], &b"1"[..])));
+        let (mut encoder, mut decoder) = (Encoder::new(), Decoder::new(4096));
+        let mut read = |block: &[u8]| {
+            let mut fields = Vec::new();
+            decoder.decode(block, 1000, &mut fields).unwrap();
+            fields
+        };
+        let mut enter = |encoder: &mut Encoder, field: Field<'_>| {
+            let mut block = Vec::new();
+            let (name, value, indexing) = field.coded();
+            encoder.field(name, value, indexing, &mut block);
+            read(&block)
+        };
+        let lead_alone = enter(&mut encoder, field("x-lead", b"1"));
+        let mut blocks = Vec::new();
+        for other in ["x-one", "x-two"] {
+            for _ in 0..2 {
+                let mut block = Vec::new();
+                assert!(encoder.without_change(|encoder| lead.encode(encoder, &mut block)));
+                blocks.push(block);
+            }
+            enter(&mut encoder, field(other, b"2"));
+        }
+        // Twice the same index, then the one behind it.
+        assert_eq!(blocks, [[0xbe], [0xbe], [0xbf], [0xbf]]);
+        assert_eq!(lead_alone[4..], *b"x-lead1");
+        // A lead that grew is another.
+        let mut block = Vec::new();
+        assert!(lead.put(&field("x-two", b"2")));
+        assert_eq!(lead.fields().count(), 2);
+        assert!(encoder.without_change(|encoder| lead.encode(encoder, &mut block)));
+        assert_eq!(read(&block)[4..], *b"x-lead1\x05\x01\0\0x-two2");
+        lead.clear();
+        let mut block = Vec::new();
+        assert!(encoder.without_change(|encoder| lead.encode(encoder, &mut block)));
+        assert_eq!(block, b"");
     }
 }

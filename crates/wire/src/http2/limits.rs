@@ -119,6 +119,25 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
+    /// RFC 9113, 6.5.2 and 6.9.1.
+    #[test]
+    fn only_what_http2_can_say_is_a_limit() {
+        let is_one = |change: fn(&mut Limits, u32), value| {
+            let mut limits = Limits::default();
+            change(&mut limits, value);
+            limits.check().is_ok()
+        };
+        type Change = fn(&mut Limits, u32);
+        let stream: Change = |limits, value| limits.stream_window = value;
+        let connection: Change = |limits, value| limits.connection_window = value;
+        for window in [stream, connection] {
+            assert!(is_one(window, (1 << 31) - 1) && !is_one(window, 1 << 31));
+        }
+        let frame: Change = |limits, value| limits.max_frame = value;
+        assert!(is_one(frame, 16_384) && !is_one(frame, 16_383));
+        assert!(is_one(frame, 16_777_215) && !is_one(frame, 16_777_216));
+    }
+
     #[test]
     #[expect(
         clippy::disallowed_methods,

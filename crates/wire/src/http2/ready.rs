@@ -24,7 +24,7 @@ const FLAGS: usize = 4;
 /// Frames that wait for the sink.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    octets: Vec<u8>,
+    pub(super) octets: Vec<u8>,
     /// Client: the last request among them.
     request: u32,
     /// The stream whose DATA is the last of the frames, and where that begins.

@@ -145,6 +145,20 @@ mod tests {
     }
 
     #[test]
+    fn a_hash_between_two_places_leads_to_the_second_and_behind_the_last_to_the_first() {
+        let ring = Ring::new(members(&[1.0; 3]), 100, 200);
+        let mut before = u64::MAX;
+        for (place, host) in &ring.places {
+            for hash in [*place, before.wrapping_add(1)] {
+                assert_eq!(ring.pick(hash, |_| true), Some(*host));
+            }
+            before = *place;
+        }
+        assert!(before < u64::MAX);
+        assert_eq!(ring.pick(u64::MAX, |_| true), ring.pick(0, |_| true));
+    }
+
+    #[test]
     fn a_host_that_goes_moves_only_its_own_requests() {
         let all = members(&[1.0; 10]);
         let ring = Ring::new(all.clone(), 1024, 8192);

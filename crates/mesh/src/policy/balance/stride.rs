@@ -76,6 +76,15 @@ mod tests {
     }
 
     #[test]
+    fn those_of_one_weight_do_not_come_all_at_once() {
+        let stride = Stride::new(&[2, 1, 1], 0);
+        let turns: Vec<_> = (0..40).map(|_| stride.turn()).collect();
+        for pair in turns.windows(2) {
+            assert!(pair.contains(&0), "{turns:?}");
+        }
+    }
+
+    #[test]
     fn a_counter_that_wraps_goes_on() {
         let stride = Stride::new(&[1, 1, 1], u32::MAX - 1);
         let mut seen = [0; 3];

@@ -197,6 +197,8 @@ mod tests {
             100,
         );
         assert!(of(&by_header, &[]).is_none());
+        assert!(!of(&by_header, &[(DELAY, "250")]).is_none());
+        assert!(!of(&by_header, &[(ABORT, "404")]).is_none());
         assert_eq!(
             of(&by_header, &[(DELAY, "250")]).delay,
             Some(Duration::from_millis(250))

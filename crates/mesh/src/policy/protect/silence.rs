@@ -295,6 +295,10 @@ mod tests {
             assert!(!silence.timed_out(now, Duration::from_millis(9), || true));
             assert!(!silence.timed_out(now, TRY, || false));
         }
+        assert!(
+            silence.timed_out(now, SHORTEST_TRY, || true),
+            "10 ms are enough, and it has not answered all the while"
+        );
         for (silent, all, may) in [(0, 1, false), (0, 2, true), (1, 3, false), (1, 4, true)] {
             assert_eq!(may_leave_out(silent, all), may, "{silent} of {all}");
         }

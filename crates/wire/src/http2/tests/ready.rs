@@ -48,6 +48,26 @@ fn a_request_that_is_given_up_before_it_is_written_is_never_heard_of() {
 }
 
 #[test]
+fn a_body_that_waits_ends_in_its_last_frame_and_others_in_one_of_their_own() {
+    let mut pair = warm();
+    let streams = [0, 1].map(|_| pair.client.request(None, &REQUEST, true).unwrap());
+    for stream in streams {
+        pair.client.push(stream, &[7; 5], Bytes::new());
+    }
+    let mut more = Vec::new();
+    for stream in [streams[1], streams[0]] {
+        let before = pair.client.ready.octets.len();
+        pair.client.finish(stream);
+        more.push(pair.client.ready.octets.len() - before);
+    }
+    // The second body is the last thing that waits; behind the first there is something.
+    assert_eq!(more, [0, 9]);
+    let ends = pair.up();
+    let ends = ends.iter().filter(|told| matches!(told, Told::End(_)));
+    assert_eq!(ends.count(), 2);
+}
+
+#[test]
 fn an_answer_that_nobody_wants_any_more_is_not_sent() {
     let mut pair = warm();
     let streams: Vec<_> = (0..2)
