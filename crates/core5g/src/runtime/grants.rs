@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 const TOKENS: &str = "/oauth2/token";
 const AUTHORIZATION: &str = "authorization";
-/// Between two looks at what is to be renewed.
-const TICK: Duration = Duration::from_millis(250);
+/// Between two looks at what is to be renewed, at least, and at most: what was asked for meanwhile may
+/// end soon.
+const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(1));
 /// How long a call waits for the NRF. It is near, and calls have timeouts of their own.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// How long it is not asked again for what it refused: calls go without, and are refused with a reason.
@@ -101,7 +102,7 @@ impl Grants {
     /// Renews what is more than half over, until the process ends.
     pub(super) async fn keep(&self, sbi: &Sbi) {
         while !sbi.has_ended() {
-            sbi.sleep(TICK).await;
+            sbi.sleep(self.next_look(Instant::now())).await;
             let now = Instant::now();
             let due: Vec<String> = {
                 let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
@@ -115,6 +116,17 @@ impl Grants {
                 self.ask(sbi, &service).await;
             }
         }
+    }
+
+    /// How long nothing is to be renewed, as far as known.
+    fn next_look(&self, now: Instant) -> Duration {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        let renewals = held.values().filter_map(|held| match held {
+            Held::Token(token) => Some(token.renew.saturating_duration_since(now)),
+            Held::Refused(_) => None,
+        });
+        let (least, most) = LOOK_AGAIN;
+        renewals.min().map_or(most, |next| next.clamp(least, most))
     }
 
     /// Asks for a token before the first call, unless there is one; says whether calls can be made
