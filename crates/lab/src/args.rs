@@ -130,7 +130,7 @@ pub(crate) struct CommonArgs {
     /// Core of the server process; the client gets the others [default: the last]
     #[arg(long, value_name = "CPU")]
     pub(crate) server_cpu: Option<usize>,
-    /// Who else wants the cores meanwhile: each cell is run beside each of these, with commas or repeated
+    /// Other work on the same cores: each cell is run once beside each of these; with commas or repeated
     #[arg(
         long,
         value_enum,

@@ -1,5 +1,5 @@
-//! Neighbours: who else wants the cores while a run is measured. A network function is never alone on
-//! its machine.
+//! Neighbours: other work on the same cores while a run is measured, since a network function is never
+//! alone on its machine.
 //!
 //! A neighbour is a loop on every core, in threads of the lab itself, so that it ends with the lab
 //! and counts as the lab's in `machine_load`. A quota is none that works: the ends may use so much of
@@ -36,13 +36,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 /// Rounds of the loop between two looks at whether it is to end.
 const ROUNDS: u32 = 2_000;
 
-/// Who else is at work, or what bounds the ends.
+/// Other work on the cores, or a bound on what both ends may use.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Neighbour {
-    /// Nobody
+    /// No other work
     None,
     /// A busy loop on each core at nice 10: a tenth of the weight
     Low,
@@ -157,7 +157,7 @@ impl AtWork {
             let work = move || {
                 let settled = settle_in(neighbour, &core);
                 let is_settled = settled.is_ok();
-                // Who started it waits for this.
+                // `settle` waits for this before it starts the next one.
                 let _heard = sender.send(settled);
                 match neighbour {
                     _ if !is_settled => {}

@@ -1,4 +1,4 @@
-//! The runs beside neighbours: who had the cores as well, side by side.
+//! Runs with other work on the same cores, side by side with the runs alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,43 +1,43 @@
-//! Which cores are shared with threads that work and do not wait.
+//! Cores on which another thread is busy, so that yielding there is expensive.
 //!
-//! Who gives way on such a core has it back when the other's time slice ends: milliseconds later, and
-//! whatever the other's priority is, where a look that pays saves microseconds. So giving way has an
-//! account on each core, in time: what was lost to a stranger is paid for by sleeping at once on that
-//! core, for [`TIMES`] as long as was lost, and each time that it happens again soon [`AGAIN`] times as
-//! long, up to [`LONGEST`]. A stranger thus takes at most a sixteenth of a moment, and soon a
-//! thousandth.
+//! A thread that calls `sched_yield` beside a busy thread gets its core back when the other's time slice
+//! ends: 3 to 4 ms later, whatever the other's priority is. A yield that pays saves some 5 us. So each core
+//! has an account in time: after a late return every thread of this process sleeps at once on that core, for
+//! [`TIMES`] as long as the yield took. When it happens again within that time, the next spell is [`AGAIN`]
+//! times as long, up to [`LONGEST`]. A busy neighbour thus takes a sixteenth of the time at first, and
+//! soon a thousandth.
 //!
-//! The accounts are the process's: what one thread has lost, the others on that core need not lose
-//! again. A thread that moves to another core finds that core's.
+//! The accounts are of the core and not of the thread: what one thread has found out, the others on that
+//! core need not find out again, and a thread that the scheduler moves obeys its new core's account.
 
 use rustix::thread::sched_getcpu;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Longer than the turns of many callers that wait for answers, shorter than what the scheduler gives
-/// a thread that just works.
+/// A yield that takes longer met a busy thread: many callers that wait for answers take less in all,
+/// the scheduler's time slice is longer.
 pub(super) const A_TURN: Duration = Duration::from_millis(1);
 
-/// So many times as long as what was lost nobody gives way on a core.
+/// A spell without yields is so many times as long as the yield that began it.
 const TIMES: u64 = 16;
 
-/// So many times as long as the last time, when it happens again within the time of the last.
+/// A spell that begins soon after the last one is so many times as long as that.
 const AGAIN: u64 = 4;
 
-/// After this it is tried again in any case.
+/// The longest spell: then a yield is tried again.
 const LONGEST: Duration = Duration::from_secs(4);
 
-/// Accounts. Cores that have the same one, on a machine with more of them, are both slept on.
+/// Number of accounts. On a machine with more cores two of them share one, and both pay for it.
 const ACCOUNTS: usize = 256;
 
-/// In a cache line of its own: the threads of a core write there, the others do not.
+/// The account of one core, in a cache line of its own: only that core's threads write to it.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Account {
-    /// Nobody gives way before this, in nanoseconds since [`origin`].
+    /// No thread yields before this, in nanoseconds since [`origin`].
     not_before: AtomicU64,
-    /// How long that was, in nanoseconds.
+    /// The length of the last spell, in nanoseconds.
     spell: AtomicU64,
 }
 
@@ -53,8 +53,8 @@ impl Account {
         now >= self.not_before.load(Ordering::Relaxed)
     }
 
-    /// Somebody had the core back so late. Of several threads that all waited for it, the first says
-    /// so for all.
+    /// A yield returned after `late` nanoseconds. When several threads of the core waited for it
+    /// together, only the first report counts.
     fn lost(&self, now: u64, late: u64) {
         let not_before = self.not_before.load(Ordering::Relaxed);
         if now < not_before {
@@ -98,12 +98,12 @@ fn nanos(now: Instant) -> u64 {
     now.saturating_duration_since(origin()).as_nanos() as u64
 }
 
-/// Whether giving way costs little on this thread's core, as far as known.
+/// Whether yielding is cheap on this thread's core, as far as is known.
 pub(crate) fn may_give_way(now: Instant) -> bool {
     here().is_open(nanos(now))
 }
 
-/// This thread gave way and had its core back after so long; says whether somebody kept it.
+/// Reports a yield that took `away`; returns whether a busy thread kept the core.
 pub(super) fn gave_way(now: Instant, away: Duration) -> bool {
     let is_kept = away > A_TURN;
     if is_kept {

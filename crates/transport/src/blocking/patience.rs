@@ -8,8 +8,8 @@
 //! when they come back. Nobody is put to sleep then, and the service has nobody to wake.
 //!
 //! This is done as long as answers come meanwhile: when they come later, a connection stops, and only
-//! looks now and then, ever more seldom, whether it would pay again. Where the core is shared with a
-//! thread that works and does not wait, nobody is awake ([`crowding`]).
+//! looks now and then, ever more seldom, whether it would pay again. On a core where another
+//! thread is busy every wait sleeps at once ([`crowding`]).
 //!
 //! What it costs: nothing while idle; while it does not pay, one wait in [`LOOK_AGAIN`] or fewer; while
 //! it does, at most the patience and [`LOOKS`] looks of the caller's core a wait, of which others who
