@@ -1,5 +1,5 @@
-/* A sender that dies right after a burst, without a word: whatever it was told RMR_OK for arrives, once
- * and in order. The kernel has it by then. */
+/* A sender that dies right after a burst, without a word: whatever it was told RMR_OK for arrives,
+ * once and in order. The kernel has it by then. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -11,11 +11,12 @@ enum { TYPE = 10, THREADS = 2, BURST = 2000, LARGE = 60000, ENOUGH_RETRIES = 20 
 
 enum death { LEAVES, KILLED };
 
-/* Of both processes: messages that each thread was told RMR_OK for, and whether all threads are through. */
+/* Of both processes: messages that each thread was told RMR_OK for, and whether all threads are
+ * through. */
 static struct shared {
     atomic_int ok[THREADS];
     atomic_int through;
-} *shared;
+} * shared;
 
 static void *sender;
 static int size;
@@ -123,8 +124,8 @@ int main(int count, char **arguments) {
     CHECK(shared != MAP_FAILED);
     const char port[] = "24560";
     char table[256];
-    snprintf(table, sizeof(table), "newrt|start\nmse|%d|-1|%s:%s\nnewrt|end|1\n", TYPE, own_address(),
-             port);
+    snprintf(table, sizeof(table), "newrt|start\nmse|%d|-1|%s:%s\nnewrt|end|1\n", TYPE,
+             own_address(), port);
     set_routes(arguments[1], table);
     for (enum death death = LEAVES; death <= KILLED; death++) {
         in_a_process(port, 100, death);

@@ -26,7 +26,8 @@ static long resident(void) {
     return here * sysconf(_SC_PAGESIZE);
 }
 
-/* As a program uses a context: with routes, a descriptor, a message to itself that comes, a call. */
+/* As a program uses a context: with routes, a descriptor, a message to itself that comes, a call.
+ */
 static void cycle(void) {
     void *context = rmr_init("0", 1024, RMRFL_NONE);
     CHECK(context != NULL && rmr_get_rcvfd(context) >= 0);

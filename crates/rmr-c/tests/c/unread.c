@@ -1,5 +1,6 @@
-/* A program that does not take what comes: it holds its senders back for so long, and then what is newest
- * is dropped and counted, so that those who only send do not wait for each other for ever. */
+/* A program that does not take what comes: it holds its senders back for so long, and then what is
+ * newest is dropped and counted, so that those who only send do not wait for each other for ever.
+ */
 #include <stdatomic.h>
 
 #include "check.h"
@@ -38,14 +39,16 @@ static rmr_rx_counts_t received(void *context) {
     return counts;
 }
 
-/* Questions that the server has dealt with: it is held back while it answers, and may drop some as well. */
+/* Questions that the server has dealt with: it is held back while it answers, and may drop some as
+ * well. */
 static uint64_t dealt_with(void *server) {
     rmr_tx_counts_t counts;
     CHECK(rmr_get_tx_counts(server, &counts) == 0);
     return counts.written + received(server).queue_full;
 }
 
-/* Asks without reading any answer; only then reads what is left. `hold`: NULL for what nobody sets. */
+/* Asks without reading any answer; only then reads what is left. `hold`: NULL for what nobody sets.
+ */
 static void who_only_asks_is_answered(const char *folder, const char *hold, int by_descriptor) {
     unsetenv("COREWIRE_RMR_HOLD_UNREAD");
     if (hold != NULL) {
