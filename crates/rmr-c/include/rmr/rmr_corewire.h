@@ -40,7 +40,8 @@ typedef struct {
     uint64_t malformed;   /* messages whose lengths contradict each other */
     uint64_t too_long;    /* messages beyond COREWIRE_RMR_MAX_MESSAGE */
     uint64_t late_reply;  /* replies for which nobody waited any more */
-    uint64_t queue_full;  /* messages that came while too many were unread: see COREWIRE_RMR_HOLD_UNREAD */
+    uint64_t queue_full;  /* messages that came while too many were unread: see
+                             COREWIRE_RMR_HOLD_UNREAD */
     uint64_t no_memory;   /* messages for which there was none */
     uint64_t connections; /* connections closed because of what came by them, or for want of room */
     uint64_t unread;      /* of those taken: not asked for before rmr_close */
