@@ -140,13 +140,12 @@ impl AtWork {
     }
 
     fn settle(&mut self, neighbour: Neighbour, ends: Option<&mut CpuPlan>) -> anyhow::Result<()> {
-        let quota = neighbour.quota_percent();
-        match ends {
-            Some(ends) => ends.bound(quota)?,
-            None if quota.is_some() => {
+        match (neighbour.quota_percent(), ends) {
+            (Some(percent), Some(ends)) => ends.bound(percent)?,
+            (Some(_), None) => {
                 bail!("this scenario starts its processes by itself: no quota can be set on them")
             }
-            None => {}
+            (None, _) => {}
         }
         if !neighbour.works() {
             return Ok(());
@@ -224,6 +223,7 @@ const fn next(state: &mut u64) -> u64 {
 mod tests {
     use super::*;
     use crate::scenario::{Length, Step, Turn};
+    use rustix::process::getpriority_process;
 
     #[test]
     fn each_turn_is_run_beside_each_neighbour_and_told_apart() {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_works_until_it_is_dropped_and_has_the_weight_it_says() {
+    fn a_neighbour_works_until_it_is_dropped() {
         for neighbour in [Neighbour::Low, Neighbour::Same, Neighbour::Burst] {
             let at_work = AtWork::begin(neighbour, None).expect("threads");
             assert!(!at_work.loops.is_empty());
@@ -265,6 +265,15 @@ mod tests {
         }
         let alone = AtWork::begin(Neighbour::None, None).expect("nothing to do");
         assert!(alone.loops.is_empty());
+        let of_thread = |neighbour| {
+            let settled = thread::spawn(move || {
+                settle_in(neighbour, &Cpus::allowed()?.first())?;
+                anyhow::Ok(getpriority_process(Some(gettid()))?)
+            });
+            settled.join().expect("no panic").expect("settles in")
+        };
+        assert_eq!(of_thread(Neighbour::Low), LOW);
+        assert!(of_thread(Neighbour::Same) < LOW);
         let refused = AtWork::begin(Neighbour::Quota, None).expect_err("nothing to bound");
         assert!(refused.what.contains("quota"), "{refused}");
     }

@@ -244,10 +244,15 @@ impl Session<'_> {
 
     /// Runs a step beside its neighbour.
     fn run_beside(&mut self, step: &Step) -> Outcome {
-        match AtWork::begin(Neighbour::of(&step.cell), self.scenario.cpus()) {
+        let outcome = match AtWork::begin(Neighbour::of(&step.cell), self.scenario.cpus()) {
             Ok(_neighbour) => self.scenario.run(step, self.stop),
             Err(failure) => Outcome::failed(failure),
+        };
+        // The network alone, which is measured next, has no bound.
+        if let Some(ends) = self.scenario.cpus() {
+            ends.unbound();
         }
+        outcome
     }
 
     fn baseline(&mut self) -> Option<Baseline> {

@@ -385,7 +385,7 @@ impl Context {
             say!(Warning, "{unread} messages were received and not asked for");
         }
         self.pool.clear();
-        // Whoever looks after it has closed finds nothing, and nothing large.
+        // A program may still look at the context after this: it finds an empty table.
         self.router.clear();
     }
 

@@ -225,8 +225,8 @@ mod tests {
     }
 
     proptest! {
-        /// Who does not know the seed cannot choose keys that meet: each bit of it counts, and each of a key,
-        /// and its place.
+        /// Without the seed nobody can choose keys that collide: each bit of the seed and of the key changes
+        /// the hash, and so does the order of the key's words.
         #[test]
         fn every_bit_of_a_key_and_of_the_seed_changes_the_hash(
             key: [u64; 4], any: u64, word in 0..4_usize, bit in 0..64_u32,

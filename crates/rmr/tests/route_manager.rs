@@ -165,7 +165,7 @@ fn without_xapps_and_elements_there_is_an_empty_table() {
     let receiver = Receiver::with(XAPP, &[NO_ELEMENTS]);
     assert!(receiver.router.is_ready());
     receiver.nowhere(12010, -1);
-    // Who owns what is kept from table to table: an empty list takes nothing away.
+    // The owners of managed elements are kept from table to table: an empty list removes none.
     let kept = Receiver::with(XAPP, &[FULL, NO_ELEMENTS, FULL]);
     assert!(kept.to(12040, -1, "gnb_001_001_000a").is_ok());
 }

@@ -117,17 +117,21 @@ impl CpuPlan {
         Self::among(&Cpus::allowed()?.cores, server, &siblings)
     }
 
-    /// Bounds the time of each end's processes to so much of one core, or to nothing.
+    /// Bounds the time of the processes that each end starts from now on, percent of one core.
     ///
     /// # Errors
     /// When control groups cannot be made here.
-    pub(crate) fn bound(&mut self, percent: Option<u32>) -> anyhow::Result<()> {
+    pub(crate) fn bound(&mut self, percent: u32) -> anyhow::Result<()> {
         for end in [&mut self.server, &mut self.client] {
-            end.quota = percent
-                .map(|percent| Quota::new(percent).map(Arc::new))
-                .transpose()?;
+            end.quota = Some(Arc::new(Quota::new(percent)?));
         }
         Ok(())
+    }
+
+    /// Ends that bound.
+    pub(crate) fn unbound(&mut self) {
+        self.server.quota = None;
+        self.client.quota = None;
     }
 
     fn among(
