@@ -136,7 +136,7 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
 
-    /// Made by `openssl` as `core up --tls` has it: of an AMF and SMF, and with neither.
+    /// Made by OpenSSL, with what `core up --tls` puts into them: of an AMF and SMF, and with neither.
     const NAMED: &str = include_str!("holder/named.pem");
     const UNNAMED: &str = include_str!("holder/unnamed.pem");
 

@@ -198,7 +198,7 @@ pub(crate) struct GutiArgs {
     pub(crate) connections: Sharing,
     /// Secure the connections: server (it shows a certificate) or mutual (both do), each measured as an
     /// adapter of its own (CW-S+tls, CW-S+mtls) that takes turns with the others; the report shows
-    /// what TLS costs where off is among them. Certificates are made with the program openssl
+    /// what TLS costs where off is among them. Certificates are the lab's own
     #[arg(
         long,
         value_enum,

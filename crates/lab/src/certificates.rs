@@ -1,11 +1,13 @@
-//! Certificates for a session with TLS, made by OpenSSL: an authority, one for the server, one for the
-//! client; ECDSA on P-256, as network functions have them.
+//! Certificates for a session with TLS: an authority, one for the server, one for the client; ECDSA on
+//! P-256, as network functions have them.
 
 use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
+use corewire_transport::tls::{Authority, Issued, Subject};
 
 /// The folder in that of the results. The keys are worth nothing: no one else believes the authority.
 const FOLDER: &str = "certificates";
@@ -19,11 +21,11 @@ pub(crate) enum End {
     Client,
 }
 
-/// The ends, and the names that their certificates are for.
-const ENDS: [(&str, &str); 2] = [
-    ("server", "DNS:localhost,IP:127.0.0.1,IP:::1"),
-    ("client", "DNS:client.corewire.test"),
-];
+/// What their files are called.
+const ENDS: [&str; 2] = ["server", "client"];
+
+/// How long they are valid: a session may be resumed much later.
+const LIFE: Duration = Duration::from_secs(3650 * 86_400);
 
 /// Where they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,69 +35,53 @@ pub(crate) struct Certificates {
 
 impl Certificates {
     /// Makes them in the folder of the results; those of a session that is resumed are taken again.
-    /// The server's is also for `more`, as OpenSSL writes names: `DNS:amf.local`; may be empty.
+    /// The server's is for this machine, and for `host` where that is another.
     ///
     /// # Errors
-    /// When OpenSSL is not there or does not do it.
-    pub(crate) fn make(results: &Path, more: &str) -> anyhow::Result<Self> {
+    /// When they cannot be made or written.
+    pub(crate) fn make(results: &Path, host: Option<Host>) -> anyhow::Result<Self> {
         // Programs are given the names of the files wherever they run.
         let results = std::path::absolute(results)
             .with_context(|| format!("{} is no path", results.display()))?;
         let made = Self {
             folder: results.join(FOLDER),
         };
-        let files = [AUTHORITY, ENDS[0].0, ENDS[1].0];
+        let files = [AUTHORITY, ENDS[0], ENDS[1]];
         if files.iter().all(|name| made.file(name, "pem").is_file()) {
             return Ok(made);
         }
         fs::create_dir_all(&made.folder)
             .with_context(|| format!("{} cannot be made", made.folder.display()))?;
-        made.openssl(
-            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 \
-             -keyout authority.key -out authority.pem -subj /CN=authority \
-             -addext basicConstraints=critical,CA:TRUE \
-             -addext keyUsage=critical,keyCertSign,cRLSign",
-        )?;
-        for (name, mut names) in ENDS.map(|(name, names)| (name, names.to_owned())) {
-            if name == ENDS[0].0 && !more.is_empty() {
-                names.push_str(&format!(",{more}"));
-            }
-            let extensions = format!(
-                "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n\
-                 extendedKeyUsage=serverAuth,clientAuth\nsubjectAltName={names}\n"
-            );
-            let path = made.file(name, "ext");
-            fs::write(&path, extensions)
-                .with_context(|| format!("{} cannot be written", path.display()))?;
-            made.openssl(&format!(
-                "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {name}.key \
-                 -out {name}.csr -subj /CN={name}"
-            ))?;
-            made.openssl(&format!(
-                "x509 -req -in {name}.csr -CA authority.pem -CAkey authority.key -CAcreateserial \
-                 -days 3650 -extfile {name}.ext -out {name}.pem"
-            ))?;
+        let authority = Authority::new("Corewire lab", LIFE)?;
+        let mut server = Subject {
+            name: ENDS[0].to_owned(),
+            hosts: vec!["localhost".to_owned()],
+            addresses: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            ..Subject::default()
+        };
+        match host {
+            Some(Host::Name(name)) => server.hosts.push(name),
+            Some(Host::Address(address)) => server.addresses.push(address),
+            None => {}
         }
+        let client = Subject {
+            name: ENDS[1].to_owned(),
+            hosts: vec!["client.corewire.test".to_owned()],
+            ..Subject::default()
+        };
+        for (end, subject) in [(End::Server, server), (End::Client, client)] {
+            made.write(end, &authority.issue(&subject)?)?;
+        }
+        let path = made.authorities();
+        fs::write(&path, authority.pem())
+            .with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(made)
     }
 
-    fn openssl(&self, arguments: &str) -> anyhow::Result<()> {
-        let output = Command::new("openssl")
-            .args(arguments.split_ascii_whitespace())
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .output()
-            .context(
-                "TLS needs the program openssl to make certificates; install the package openssl",
-            )?;
-        if !output.status.success() {
-            bail!(
-                "openssl {arguments}: {}\n{}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr).trim_end()
-            );
-        }
-        Ok(())
+    fn write(&self, end: End, issued: &Issued) -> anyhow::Result<()> {
+        issued
+            .write(&self.certificate(end), &self.key(end))
+            .with_context(|| format!("{} cannot be written", self.certificate(end).display()))
     }
 
     fn file(&self, name: &str, extension: &str) -> PathBuf {
@@ -104,12 +90,12 @@ impl Certificates {
 
     /// The certificate of an end.
     pub(crate) fn certificate(&self, end: End) -> PathBuf {
-        self.file(ENDS[end as usize].0, "pem")
+        self.file(ENDS[end as usize], "pem")
     }
 
     /// Its key.
     pub(crate) fn key(&self, end: End) -> PathBuf {
-        self.file(ENDS[end as usize].0, "key")
+        self.file(ENDS[end as usize], "key")
     }
 
     /// Whom both believe.
@@ -131,14 +117,21 @@ impl Certificates {
     }
 }
 
-/// The name of the host that a server listens at, when the usual ones do not hold it; may be empty.
-pub(crate) fn name_of_host(listen: &str) -> String {
+/// Where a server listens that is not this machine's loopback.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Host {
+    Name(String),
+    Address(IpAddr),
+}
+
+/// The host that a server listens at, when the usual names are not its own.
+pub(crate) fn host_of(listen: &str) -> Option<Host> {
     let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host {
-        "" | "localhost" | "127.0.0.1" | "::1" => String::new(),
-        address if address.parse::<std::net::IpAddr>().is_ok() => format!("IP:{address}"),
-        name => format!("DNS:{name}"),
+        "" | "localhost" | "127.0.0.1" | "::1" => None,
+        address if address.parse::<IpAddr>().is_ok() => address.parse().ok().map(Host::Address),
+        name => Some(Host::Name(name.to_owned())),
     }
 }
 
@@ -165,14 +158,31 @@ mod tests {
 
     #[test]
     fn a_certificate_is_for_the_host_that_is_listened_at() {
-        for (listen, name) in [
-            ("127.0.0.1:0", ""),
-            ("[::1]:0", ""),
-            ("10.0.0.7:5000", "IP:10.0.0.7"),
-            ("[fe80::1]:1", "IP:fe80::1"),
-            ("amf.local:1", "DNS:amf.local"),
+        let address = |text: &str| Some(Host::Address(text.parse().unwrap()));
+        for (listen, host) in [
+            ("127.0.0.1:0", None),
+            ("[::1]:0", None),
+            ("10.0.0.7:5000", address("10.0.0.7")),
+            ("[fe80::1]:1", address("fe80::1")),
+            ("amf.local:1", Some(Host::Name("amf.local".to_owned()))),
         ] {
-            assert_eq!(name_of_host(listen), name, "{listen}");
+            assert_eq!(host_of(listen), host, "{listen}");
         }
+    }
+
+    #[test]
+    fn what_was_made_once_is_taken_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |made: &Certificates| {
+            let files = [
+                made.certificate(End::Server),
+                made.key(End::Client),
+                made.authorities(),
+            ];
+            files.map(|file| fs::read_to_string(file).unwrap())
+        };
+        let made = Certificates::make(folder.path(), host_of("amf.local:1")).unwrap();
+        let again = Certificates::make(folder.path(), None).unwrap();
+        assert_eq!(read(&made), read(&again));
     }
 }

@@ -157,7 +157,7 @@ impl Scenario for Guti {
     fn prepare(&mut self, dir: &Path) -> anyhow::Result<()> {
         let secured = |subject: &Subject| subject.tls != Tls::Off && subject.hole.is_none();
         if self.subjects.iter().any(secured) {
-            let made = Certificates::make(dir, &certificates::name_of_host(&self.bench.listen))?;
+            let made = Certificates::make(dir, certificates::host_of(&self.bench.listen))?;
             self.bench.certificates = Some(made);
         }
         Ok(())

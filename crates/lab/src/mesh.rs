@@ -35,7 +35,7 @@ use self::case::Case;
 use self::plan::{Request, Subject};
 use self::profile::Spec;
 use self::run::Bench;
-use crate::certificates::Certificates;
+use crate::certificates::{Certificates, Host};
 use crate::probe;
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Failure, Record};
@@ -151,8 +151,8 @@ impl Scenario for Mesh {
 
     fn prepare(&mut self, dir: &FilePath) -> anyhow::Result<()> {
         if self.request.mtls == Mtls::On {
-            let name = format!("DNS:{}", control::CERTIFIED);
-            self.bench.certificates = Some(Certificates::make(dir, &name)?);
+            let name = Host::Name(control::CERTIFIED.to_owned());
+            self.bench.certificates = Some(Certificates::make(dir, Some(name))?);
         }
         Ok(())
     }

@@ -97,8 +97,8 @@ pub(super) struct UpArgs {
     #[arg(long, value_name = "true|false")]
     pub(super) oauth2: Option<bool>,
     /// NFs call each other by mutual TLS, the NRF too: with the certificates of this folder
-    /// (authority.pem; NAME.pem and NAME.key, or nf.pem and nf.key for all), or with ones that openssl
-    /// makes [default: the file's, else clear text]
+    /// (authority.pem; NAME.pem and NAME.key, or nf.pem and nf.key for all), or with new ones in the
+    /// state folder [default: the file's, else clear text]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = MADE)]
     pub(super) tls: Option<PathBuf>,
     #[command(flatten)]

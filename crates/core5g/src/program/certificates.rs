@@ -1,12 +1,14 @@
-//! The certificates of a core whose NFs speak TLS: given in a folder, or made by OpenSSL.
+//! The certificates of a core whose NFs speak TLS: given in a folder, or made.
 
 use crate::runtime::random_instance;
 use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
+use corewire_transport::tls::{Authority, Subject};
 use std::fs;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Instead of a folder: they are made.
 pub(super) const MADE: &str = "made";
@@ -16,11 +18,21 @@ const ANY: &str = "nf";
 const AUTHORITY: &str = "authority";
 /// What the operator's commands show.
 pub(super) const OPERATOR: &str = "operator";
-/// Days that a made one is good for; each start makes new ones.
-const DAYS: &str = "398";
+/// How long a made one is valid; each start makes new ones.
+const LIFE: Duration = Duration::from_secs(398 * 86_400);
 
 /// The extension that says of which types an NF may be (RFC 9310).
-const NF_TYPES: &str = "1.3.6.1.5.5.7.1.34";
+const NF_TYPES: [u64; 9] = [1, 3, 6, 1, 5, 5, 7, 1, 34];
+
+/// The extension's value: a sequence of one IA5String.
+fn nf_types(one: &str) -> Vec<u8> {
+    const SEQUENCE: u8 = 0x30;
+    const IA5_STRING: u8 = 0x16;
+    // Names of types have a few letters, so each length is one octet.
+    let length = one.len().min(100) as u8;
+    let text = &one.as_bytes()[..usize::from(length)];
+    [&[SEQUENCE, length + 2, IA5_STRING, length], text].concat()
+}
 
 /// The type of the NF that is called so; of the operator a name that is no NF's.
 fn type_of(name: &str) -> String {
@@ -57,7 +69,7 @@ impl Certificates {
     /// authority's key is not kept.
     ///
     /// # Errors
-    /// When OpenSSL is not there or does not do it.
+    /// When they cannot be made or written.
     pub(super) fn made<'a>(
         state: &Path,
         names: impl Iterator<Item = &'a str>,
@@ -68,99 +80,28 @@ impl Certificates {
         private.recursive(true).mode(0o700);
         private.create(&folder).with_context(there)?;
         let made = Self { folder };
-        made.openssl(&[
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-days",
-            DAYS,
-            "-keyout",
-            "authority.key",
-            "-out",
-            "authority.pem",
-            "-subj",
-            "/O=Corewire core/CN=authority",
-            "-addext",
-            "basicConstraints=critical,CA:TRUE",
-            "-addext",
-            "keyUsage=critical,keyCertSign,cRLSign",
-        ])?;
+        let authority = Authority::new("Corewire core", LIFE)?;
+        let path = made.file(AUTHORITY, "pem");
+        fs::write(&path, authority.pem()).with_context(|| path.display().to_string())?;
         for name in names {
-            made.issue(name)?;
+            made.issue(&authority, name)
+                .with_context(|| format!("the certificate of {name}"))?;
         }
-        let key = made.file(AUTHORITY, "key");
-        fs::remove_file(&key).with_context(|| key.display().to_string())?;
         Ok(made)
     }
 
-    /// One for `name`, by the authority.
-    fn issue(&self, name: &str) -> anyhow::Result<()> {
-        let [pem, key, request, extensions] =
-            ["pem", "key", "csr", "ext"].map(|ending| format!("{name}.{ending}"));
+    /// One for `name`, by the authority (TS 33.310, 6.1.3c.3): its NF instance id as URI, and the
+    /// type of NF that it may be.
+    fn issue(&self, authority: &Authority, name: &str) -> anyhow::Result<()> {
         let instance = random_instance().context("no instance id could be drawn")?;
-        let nf_type = type_of(name);
-        let text = format!(
-            "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n\
-             extendedKeyUsage=serverAuth,clientAuth\n\
-             subjectAltName=DNS:{name}.core.corewire.test,DNS:localhost,IP:127.0.0.1,IP:::1,\
-             URI:urn:uuid:{instance}\n\
-             {NF_TYPES}=ASN1:SEQUENCE:types\n[types]\none=IA5STRING:{nf_type}\n"
-        );
-        let path = self.folder.join(&extensions);
-        fs::write(&path, text).with_context(|| path.display().to_string())?;
-        self.openssl(&[
-            "req",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-keyout",
-            &key,
-            "-out",
-            &request,
-            "-subj",
-            &format!("/O=Corewire core/CN={name}"),
-        ])?;
-        self.openssl(&[
-            "x509",
-            "-req",
-            "-in",
-            &request,
-            "-CA",
-            "authority.pem",
-            "-CAkey",
-            "authority.key",
-            "-CAcreateserial",
-            "-days",
-            DAYS,
-            "-extfile",
-            &extensions,
-            "-out",
-            &pem,
-        ])?;
-        for done in [request, extensions] {
-            let path = self.folder.join(done);
-            fs::remove_file(&path).with_context(|| path.display().to_string())?;
-        }
-        Ok(())
-    }
-
-    fn openssl(&self, arguments: &[&str]) -> anyhow::Result<()> {
-        let output = Command::new("openssl")
-            .args(arguments)
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .output()
-            .context("certificates are made by the program openssl; install the package openssl")?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("openssl {}: {}", arguments.join(" "), said.trim_end());
-        }
+        let issued = authority.issue(&Subject {
+            name: name.to_owned(),
+            hosts: vec![format!("{name}.core.corewire.test"), "localhost".to_owned()],
+            addresses: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            uris: vec![format!("urn:uuid:{instance}")],
+            extensions: vec![(NF_TYPES.to_vec(), nf_types(&type_of(name)))],
+        })?;
+        issued.write(&self.file(name, "pem"), &self.file(name, "key"))?;
         Ok(())
     }
 
@@ -189,6 +130,31 @@ impl Certificates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::holder::Holder;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    #[test]
+    fn what_is_made_says_who_it_is_and_is_its_owners() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = Certificates::made(folder.path(), ["amf", "smf-gateway"].into_iter());
+        let made = made.expect("made");
+        for (name, nf_type) in [("amf", "AMF"), ("smf-gateway", "SMF")] {
+            let files = made.of(name).expect("one");
+            let text = fs::read_to_string(files.certificate.expect("one")).expect("text");
+            let text: String = text.lines().filter(|line| !line.starts_with('-')).collect();
+            let holder = Holder::of(&STANDARD.decode(text).expect("base64"));
+            assert!(
+                holder.instance().is_some() && holder.may_be_of(nf_type),
+                "{name}"
+            );
+            assert!(!holder.may_be_of("UDM"), "{name}");
+            let key = fs::metadata(files.key.expect("one")).expect("there");
+            assert_eq!(key.permissions().mode() & 0o777, 0o600);
+        }
+        assert!(!made.file(AUTHORITY, "key").exists());
+    }
 
     #[test]
     fn a_folder_has_one_for_each_or_one_for_all() {

@@ -91,7 +91,7 @@ impl Trial {
     /// # Errors
     /// When OpenSSL is not there or does not do it.
     pub(crate) fn prepare(&mut self, dir: &Path) -> anyhow::Result<()> {
-        self.bench.certificates = Some(Certificates::make(dir, "")?);
+        self.bench.certificates = Some(Certificates::make(dir, None)?);
         Ok(())
     }
 

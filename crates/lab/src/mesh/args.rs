@@ -61,8 +61,8 @@ pub(crate) struct MeshArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "resume",
           value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) gateways: Vec<u32>,
-    /// Mutual TLS between gateway and replicas and to the control plane, with certificates that the
-    /// program openssl makes; between sidecars where there are some, as in Istio
+    /// Mutual TLS between gateway and replicas and to the control plane, with certificates of the
+    /// lab's own; between sidecars where there are some, as in Istio
     #[arg(long, value_enum, default_value_t = Mtls::Off, conflicts_with = "resume")]
     pub(crate) mtls: Mtls,
     /// What is measured [default: load where cells are named, else all that the profile has]

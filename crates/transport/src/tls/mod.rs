@@ -13,6 +13,8 @@
 //! Certificates come from PEM files and are read again when these change: [`Files`]. A client that comes
 //! again resumes its session while what it proved holds (`resumption`).
 
+#[cfg(feature = "authority")]
+mod authority;
 mod configs;
 mod files;
 mod name;
@@ -22,6 +24,8 @@ mod secured;
 mod settings;
 mod validity;
 
+#[cfg(feature = "authority")]
+pub use authority::{Authority, AuthorityFault, Issued, Subject};
 pub use files::{Files, TlsFault, first_certificate};
 pub use peer_names::{AcceptNames, certificate_names};
 pub use settings::{ClientCertificates, ClientTls, ServerTls};
