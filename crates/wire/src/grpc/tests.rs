@@ -38,6 +38,7 @@ fn timeouts_are_written_in_the_finest_unit_that_fits() {
     assert_eq!(text(Duration::from_secs(100)), "100000m");
     assert_eq!(text(Duration::from_secs(200_000)), "200000S");
     assert_eq!(text(Duration::from_secs(200_000_000)), "3333334M");
+    assert_eq!(text(Duration::from_secs(7_200_000_001)), "2000001H");
     assert_eq!(text(Duration::MAX), "99999999H");
 }
 

@@ -84,3 +84,49 @@ impl Runs {
         run.version = version;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remember(runs: &mut Runs, place: usize, from: &[u8], to: &[u8]) {
+        runs.remember(place, |own| own.extend_from_slice(from), to, 40, 7);
+    }
+
+    #[test]
+    fn finds_what_it_remembers_as_long_as_the_table_is_the_same() {
+        let mut runs = Runs::new();
+        assert_eq!(runs.find(3, b"abc", 7), None);
+        remember(&mut runs, 3, b"ab", b"fields");
+        assert_eq!(runs.find(3, b"abc", 7), Some((&b"fields"[..], 2, 40)));
+        assert_eq!(runs.find(3 + RUNS, b"ab", 7), Some((&b"fields"[..], 2, 40)));
+        assert_eq!(runs.get(3, 7), Some((&b"ab"[..], &b"fields"[..])));
+        for (place, section, version) in [
+            (3, &b"abc"[..], 8),
+            (3, b"axc", 7),
+            (3, b"a", 7),
+            (4, b"abc", 7),
+        ] {
+            assert_eq!(runs.find(place, section, version), None);
+        }
+        assert_eq!(runs.get(3, 8), None);
+        remember(&mut runs, 3, b"x", b"others");
+        assert_eq!(runs.find(3, b"ab", 7), None);
+        assert_eq!(runs.get(3, 7), Some((&b"x"[..], &b"others"[..])));
+    }
+
+    #[test]
+    fn remembers_nothing_that_is_empty_or_too_long() {
+        let mut runs = Runs::new();
+        remember(&mut runs, 0, b"a", b"");
+        remember(&mut runs, 1, b"a", &[0; LONGEST + 1]);
+        remember(&mut runs, 2, &[1; LONGEST + 1], b"fields");
+        remember(&mut runs, 3, b"", b"fields");
+        for place in 0..RUNS {
+            assert_eq!(runs.get(place, 7), None);
+            assert_eq!(runs.find(place, &[1; LONGEST + 1], 7), None);
+        }
+        remember(&mut runs, 2, &[1; LONGEST], &[2; LONGEST]);
+        assert!(runs.get(2, 7).is_some());
+    }
+}

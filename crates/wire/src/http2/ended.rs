@@ -86,6 +86,11 @@ mod tests {
         ended.open(1);
         ended.open(3);
         assert!(!ended.was_left_out(1) && !ended.was_left_out(3));
+        ended.open(7);
+        for stream in (9..99).step_by(2) {
+            ended.open(stream);
+        }
+        assert!(ended.was_left_out(5));
     }
 
     #[test]

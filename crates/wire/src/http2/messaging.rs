@@ -566,6 +566,16 @@ mod tests {
     }
 
     #[test]
+    fn a_status_is_a_number_of_three_digits() {
+        for status in [100, 204, 418, 999] {
+            assert_eq!(status_code(status.to_string().as_bytes()), Ok(status));
+        }
+        for text in ["", "20", "2000", "020", "2 0", "20x"] {
+            assert_eq!(status_code(text.as_bytes()), Err(Malformed), "{text}");
+        }
+    }
+
+    #[test]
     fn responses_have_a_status_and_a_body_where_there_is_one() {
         let status = |text| [(":status", text)];
         for text in ["", "20", "2000", "x00", "099", "101"] {
