@@ -8,7 +8,6 @@ mod embedded;
 mod program;
 mod records;
 mod redis;
-mod resp;
 mod store;
 #[cfg(test)]
 mod tests;

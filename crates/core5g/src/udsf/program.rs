@@ -2,14 +2,14 @@
 
 use super::embedded::Embedded;
 use super::records::Udsf;
-use super::redis::Redis;
+use super::redis::{Redis, is_address};
 use super::store::Store;
 use crate::durable::{self, StoreArgs, StoreCommand, Watch};
 use crate::runtime::{self, NfOptions, Profile};
 use anyhow::Context;
 use clap::Args;
 use corewire_store::file_system::OsFileSystem;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -29,9 +29,15 @@ pub struct UdsfArgs {
     command: Option<StoreCommand>,
     #[command(flatten)]
     nf: NfOptions,
-    /// Where records outlive the process: a folder, or redis://HOST:PORT [default: nowhere]
+    /// Where records outlive the process: a folder, or redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]
+    /// (rediss:// with TLS, redis-sentinel://HOST,HOST/MASTER, redis-cluster://HOST,HOST)
+    /// [default: nowhere]
     #[arg(long, value_name = "FOLDER|URL")]
     store: Option<String>,
+    /// A file with USER:PASSWORD (or :PASSWORD) of Redis, which other users of the machine would see in an
+    /// address
+    #[arg(long, value_name = "FILE", requires = "store")]
+    store_login: Option<PathBuf>,
     /// Octets of records that are held in memory; more are refused
     #[arg(long, default_value_t = 2 << 30, value_name = "OCTETS")]
     max_octets: usize,
@@ -50,10 +56,13 @@ impl UdsfArgs {
         }
         let profile = Profile::new("UDSF").service("nudsf-dr", "v1", &["AMF", "SMF"]);
         let (store, max_octets, durability) = (self.store, self.max_octets, self.durability);
+        let (login, tls) = (self.store_login, self.nf.tls.clone());
         runtime::serve(&self.nf, profile, |runtime| {
             let store = match &store {
-                Some(url) if url.starts_with("redis://") => {
-                    Store::Redis(Redis::open(url).with_context(|| format!("--store {url}"))?)
+                // Not with the address: there may be a password in it.
+                Some(address) if is_address(address) => {
+                    let redis = Redis::open(address, login.as_deref(), &tls);
+                    Store::Redis(redis.context("--store: Redis")?)
                 }
                 Some(folder) => Store::Embedded(
                     Embedded::open(

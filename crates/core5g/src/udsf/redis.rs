@@ -3,23 +3,36 @@
 //! One thread speaks to the server over one connection. Whatever is asked while it waits goes into
 //! its next pipeline, so that the load of many callers is few round trips.
 
-use super::resp::{Address, Connection, Reply};
+mod connection;
+mod place;
+
 use super::store::MAX_LISTED;
 use crate::sbi::Problem;
+use crate::tls::TlsArgs;
 use anyhow::Context as _;
 use bytes::Bytes;
+use connection::Connection;
+use place::Place;
+use redis::{Cmd, RedisResult, Value};
 use std::collections::VecDeque;
+use std::fs;
 use std::future::poll_fn;
-use std::io;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
 /// Questions that wait; more are refused.
 const MAX_WAITING: usize = 65_536;
 /// Questions of one pipeline.
 const MAX_PIPELINE: usize = 1024;
+/// Whether this text is an address of Redis, and not a folder.
+pub(super) fn is_address(text: &str) -> bool {
+    place::is_address(text)
+}
+
 /// How long the server may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a server that is away is left alone.
@@ -87,15 +100,21 @@ impl Redis {
     /// Connects, so that a wrong address is found at once.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses.
-    pub(super) fn open(url: &str) -> anyhow::Result<Self> {
-        let address = Address::parse(url).context("redis://[:PASSWORD@]HOST:PORT[/DATABASE]")?;
-        let connection = Connection::open(&address, PATIENCE)?;
+    /// When it is no address, the file with the login cannot be read, or the server cannot be reached or
+    /// refuses.
+    pub(super) fn open(address: &str, login: Option<&Path>, tls: &TlsArgs) -> anyhow::Result<Self> {
+        let login = login.map(|path| {
+            let text = fs::read_to_string(path).with_context(|| path.display().to_string());
+            text.map(Zeroizing::new)
+        });
+        let login = login.transpose()?;
+        let place = Place::parse(address, login.as_ref().map(|text| text.trim()), tls)?;
+        let connection = place.connect(PATIENCE)?;
         let shared = Arc::new(Shared::default());
         let ours = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("udsf-redis".into())
-            .spawn(move || speak(&address, Some(connection), &ours))?;
+            .spawn(move || speak(&place, Some(connection), &ours))?;
         Ok(Self {
             shared,
             thread: Some(thread),
@@ -182,7 +201,7 @@ impl std::fmt::Debug for Redis {
     }
 }
 
-fn speak(address: &Address, mut connection: Option<Connection>, shared: &Shared) {
+fn speak(place: &Place, mut connection: Option<Connection>, shared: &Shared) {
     let mut failed: Option<Instant> = None;
     loop {
         let group: Vec<Question> = {
@@ -200,7 +219,7 @@ fn speak(address: &Address, mut connection: Option<Connection>, shared: &Shared)
             waiting.questions.drain(..many).collect()
         };
         if connection.is_none() && failed.is_none_or(|when| when.elapsed() >= RETRY) {
-            connection = Connection::open(address, PATIENCE).ok();
+            connection = place.connect(PATIENCE).ok();
             failed = connection.is_none().then(Instant::now);
         }
         let Some(open) = &mut connection else {
@@ -212,7 +231,7 @@ fn speak(address: &Address, mut connection: Option<Connection>, shared: &Shared)
         };
         // A server that was started anew has closed what was open before. What was written and not
         // answered may have happened; all of it can be asked again.
-        let again = Connection::open(address, PATIENCE);
+        let again = place.connect(PATIENCE);
         match again.and_then(|mut open| answer_all(&mut open, &group).map(|()| open)) {
             Ok(open) => connection = Some(open),
             Err(_) => {
@@ -231,43 +250,43 @@ fn fail(group: &[Question], why: &str) {
 }
 
 /// Asks all of a group in one pipeline; listings, which take several steps, one by one.
-fn answer_all(connection: &mut Connection, group: &[Question]) -> io::Result<()> {
-    let mut keys = Vec::with_capacity(group.len());
+fn answer_all(connection: &mut Connection, group: &[Question]) -> RedisResult<()> {
+    let mut commands = Vec::with_capacity(group.len());
+    let mut asked = Vec::with_capacity(group.len());
     for question in group {
-        keys.push(match &question.ask {
-            Ask::Put(name, _) | Ask::Get(name) | Ask::Remove(name) => format!("{NAMESPACE}{name}"),
+        let mut command = Cmd::new();
+        match &question.ask {
+            // Tells what was there before, for 201 and 204.
+            Ask::Put(name, value) => command.arg("SET").arg(key(name)).arg(&value[..]).arg("GET"),
+            Ask::Get(name) => command.arg("GET").arg(key(name)),
+            Ask::Remove(name) => command.arg("DEL").arg(key(name)),
             Ask::List(prefix) => {
                 let found = list(connection, prefix)?;
                 question.answer.tell(Said::List(found));
-                String::new()
+                continue;
             }
-        });
-    }
-    let mut commands: Vec<Vec<&[u8]>> = Vec::with_capacity(group.len());
-    let mut asked = Vec::with_capacity(group.len());
-    for (question, key) in group.iter().zip(&keys) {
-        commands.push(match &question.ask {
-            // Tells what was there before, for 201 and 204.
-            Ask::Put(_, value) => vec![b"SET", key.as_bytes(), value, b"GET"],
-            Ask::Get(_) => vec![b"GET", key.as_bytes()],
-            Ask::Remove(_) => vec![b"DEL", key.as_bytes()],
-            Ask::List(_) => continue,
-        });
+        };
+        commands.push(command);
         asked.push(question);
     }
-    for (question, reply) in asked.into_iter().zip(connection.ask(&commands)?) {
-        question.answer.tell(match (&question.ask, reply) {
-            (_, Reply::Error(why)) => Said::Failed(why),
-            (Ask::Put(..), Reply::Value(before)) => Said::Was(before.is_none()),
-            (Ask::Remove(_), Reply::Number(count)) => Said::Was(count > 0),
-            (Ask::Get(_), Reply::Value(value)) => Said::Value(value),
+    for (question, answer) in asked.into_iter().zip(connection.ask(commands)?) {
+        question.answer.tell(match (&question.ask, answer) {
+            (_, Err(why)) => Said::Failed(why.to_string()),
+            (Ask::Put(..), Ok(before)) => Said::Was(before == Value::Nil),
+            (Ask::Remove(_), Ok(Value::Int(count))) => Said::Was(count > 0),
+            (Ask::Get(_), Ok(Value::Nil)) => Said::Value(None),
+            (Ask::Get(_), Ok(Value::BulkString(value))) => Said::Value(Some(value.into())),
             _ => Said::Failed("an answer of another kind".to_owned()),
         });
     }
     Ok(())
 }
 
-fn list(connection: &mut Connection, prefix: &str) -> io::Result<Vec<(String, Bytes)>> {
+fn key(name: &str) -> String {
+    format!("{NAMESPACE}{name}")
+}
+
+fn list(connection: &mut Connection, prefix: &str) -> RedisResult<Vec<(String, Bytes)>> {
     let mut pattern = String::new();
     for letter in NAMESPACE.chars().chain(prefix.chars()) {
         if matches!(letter, '*' | '?' | '[' | ']' | '\\' | '^' | '-') {
@@ -276,43 +295,28 @@ fn list(connection: &mut Connection, prefix: &str) -> io::Result<Vec<(String, By
         pattern.push(letter);
     }
     pattern.push('*');
-    let mut found = Vec::new();
-    let mut cursor = Bytes::from_static(b"0");
-    loop {
-        let scan: Vec<&[u8]> = vec![
-            b"SCAN",
-            &cursor,
-            b"MATCH",
-            pattern.as_bytes(),
-            b"COUNT",
-            b"1000",
-        ];
-        let Some(Reply::List(parts)) = connection.ask(&[scan])?.pop() else {
-            return Err(io::Error::other("SCAN was answered with another kind"));
+    let mut keys = connection.keys(&pattern)?;
+    keys.sort_unstable();
+    keys.dedup();
+    let mut found = Vec::with_capacity(keys.len());
+    for keys in keys.chunks(MAX_PIPELINE) {
+        let get = |key: &Vec<u8>| {
+            let mut command = Cmd::new();
+            command.arg("GET").arg(&key[..]);
+            command
         };
-        let [Reply::Value(Some(next)), Reply::List(keys)] = &parts[..] else {
-            return Err(io::Error::other("SCAN was answered with another kind"));
-        };
-        let keys: Vec<&Bytes> = keys
+        for (key, value) in keys
             .iter()
-            .filter_map(|key| match key {
-                Reply::Value(key) => key.as_ref(),
-                _ => None,
-            })
-            .collect();
-        let commands: Vec<Vec<&[u8]>> = keys.iter().map(|key| vec![&b"GET"[..], key]).collect();
-        for (key, value) in keys.iter().zip(connection.ask(&commands)?) {
+            .zip(connection.ask(keys.iter().map(get).collect())?)
+        {
             let name = std::str::from_utf8(key).ok();
             let name = name.and_then(|name| name.strip_prefix(NAMESPACE));
-            if let (Some(name), Reply::Value(Some(value))) = (name, value) {
-                found.push((name.to_owned(), value));
+            if let (Some(name), Value::BulkString(value)) = (name, value?) {
+                found.push((name.to_owned(), value.into()));
             }
         }
-        if &next[..] == b"0" {
-            return Ok(found);
-        }
-        cursor = next.clone();
     }
+    Ok(found)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
