@@ -31,7 +31,7 @@ SUMMARY := @scripts/step --summary
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-library build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint format bench model miri tsan hostile sanitize sctp fuzz mutants clean
+.PHONY: help setup setup-library build peers rmr install-rmr run smoke test test-rust test-peers test-lab test-suites test-clients lint house format bench model miri tsan hostile sanitize sctp fuzz mutants clean
 
 help: ## Explain the commands (this text)
 	@echo "Corewire: messages between network functions, and a lab that measures them."
@@ -119,9 +119,13 @@ lint: setup ## Check form, lints, documentation and dependencies
 	$(STEP) "clang-format" scripts/lint-cpp
 	$(STEP) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(STEP) "documentation" env RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked
+	$(STEP) "the house: circles, clocks, unsafe code, long files" scripts/house
 	$(STEP) "dependencies are explained" scripts/check-dependencies
 	$(STEP) "dependencies are allowed" scripts/lint-dependencies
 	$(SUMMARY)
+
+house: ## Measure how the Rust code is built: import circles, clocks, unsafe code, long files (scripts/house --help)
+	@scripts/house --circles
 
 format: ## Put all code into form
 	cargo fmt --all

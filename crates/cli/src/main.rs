@@ -2,6 +2,7 @@
 //! here by a line.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![forbid(unsafe_code)]
 
 mod mesh;
 mod nf;

@@ -30,6 +30,7 @@
 //! # }
 //! ```
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![forbid(unsafe_code)]
 
 pub use corewire_message::{
     Body, Bytes, CallContext, CallError, CallKind, CallStream, Caller, Channel, Code, ErrorKind,

@@ -23,6 +23,7 @@
 //! assert_eq!(response.status.code(), Code::Ok);
 //! ```
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![forbid(unsafe_code)]
 
 pub mod blocking;
 mod body;

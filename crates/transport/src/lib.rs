@@ -12,6 +12,7 @@
 //!
 //! Not here: where a call goes, whether it may, how often it is tried. That is the mesh.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![forbid(unsafe_code)]
 
 pub mod blocking;
 mod endpoint;

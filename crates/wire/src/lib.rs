@@ -4,6 +4,7 @@
 //! here is a pure function with a fuzz target. Byte-level pages: `docs/native-protocol.md`,
 //! `docs/rmr-wire.md`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![forbid(unsafe_code)]
 
 mod core;
 mod deadlines;

@@ -23,6 +23,7 @@
 //! assert_eq!(any.unpack::<Cluster>().unwrap(), cluster);
 //! ```
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![forbid(unsafe_code)]
 
 mod any;
 mod resource_type;
