@@ -160,14 +160,14 @@ fn a_core_comes_up_once_and_says_what_is_wrong() {
 }
 
 #[test]
-fn an_amf_or_an_smf_that_was_killed_is_mended_and_its_ues_can_come_anew() {
+fn an_amf_or_an_smf_that_was_killed_is_repaired_and_its_ues_can_come_anew() {
     let core = Core::up(&[]);
     let before = core.attach(&["--ues", "3"]);
     assert_eq!(before["failed"], 0, "{before}\n{}", core.logs());
     for nf in ["amf", "smf-pdu-session-0"] {
         core.kill(nf);
-        let mended = core.core(&["mend"]);
-        assert!(mended.status.success(), "{}", words(&mended));
+        let repaired = core.core(&["repair"]);
+        assert!(repaired.status.success(), "{}", words(&repaired));
     }
     // The gateway tries its replica again now and then; until it has, sessions are refused.
     let give_up = Instant::now() + Duration::from_secs(20);

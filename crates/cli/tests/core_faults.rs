@@ -30,8 +30,8 @@ fn open_core() -> Core {
 /// Kills the AMF and starts it again; gives a gNB that has connected to it again.
 fn amf_killed(core: &Core) -> Gnb {
     core.kill("amf");
-    let mended = core.core(&["mend"]);
-    assert!(mended.status.success(), "{mended:?}");
+    let repaired = core.core(&["repair"]);
+    assert!(repaired.status.success(), "{repaired:?}");
     Gnb::connect(&core.n2, 1)
 }
 

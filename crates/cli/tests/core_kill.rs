@@ -38,7 +38,7 @@ struct Mender(Child);
 impl Mender {
     fn of(core: &Core) -> Self {
         let child = Command::new(env!("CARGO_BIN_EXE_corewire"))
-            .args(["core", "mend", "--watch", "--state"])
+            .args(["core", "repair", "--watch", "--state"])
             .arg(core.state())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -56,14 +56,14 @@ impl Drop for Mender {
 }
 
 #[test]
-fn a_core_that_is_ended_is_not_mended() {
+fn a_core_that_is_ended_is_not_repaired() {
     let core = Core::up(&[]);
     let addresses = ["nrf", "udsf", "udm", "ausf", "upf", "amf"].map(|nf| core.address(nf));
     let mut mender = Mender::of(&core);
     // It watches.
     core.kill("udsf");
-    let mended = || core.status("udsf")["alive"] == true;
-    core.until(PATIENCE, "the UDSF's start", mended);
+    let repaired = || core.status("udsf")["alive"] == true;
+    core.until(PATIENCE, "the UDSF's start", repaired);
     // One that does not end when it is asked to: meanwhile the others have.
     let pid = core.status("amf")["pid"].to_string();
     let stopped = Command::new("kill").args(["-STOP", &pid]).status();
@@ -219,8 +219,8 @@ fn sessions_come_again_at_once_after_a_replica_was_away_for_long() {
             first += 1;
             assert_ne!(core.try_one(first)["failed"], 0, "nobody is there");
         }
-        let mended = core.core(&["mend"]);
-        assert!(mended.status.success(), "{mended:?}");
+        let repaired = core.core(&["repair"]);
+        assert!(repaired.status.success(), "{repaired:?}");
         let there = Instant::now();
         loop {
             first += 1;
@@ -250,8 +250,8 @@ fn what_is_let_go_of_while_no_replica_is_there_is_released_when_one_is() {
     leaving.go_on();
     let leaving = leaving.result();
     assert_eq!(leaving["failed"], 0, "{leaving}\n{}", core.logs());
-    let mended = core.core(&["mend"]);
-    assert!(mended.status.success(), "{mended:?}");
+    let repaired = core.core(&["repair"]);
+    assert!(repaired.status.success(), "{repaired:?}");
     core.counts("upf", "sessions", 0);
     core.counts("amf", "registered", 0);
 }

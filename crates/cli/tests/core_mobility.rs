@@ -63,8 +63,8 @@ fn a_ue_changes_its_slices_by_mobility_registration_also_at_an_amf_that_was_kill
     assert_eq!(ue.accepted(&mut gnb).allowed_nssai, slices(&["02"]));
     ue.complete(&mut gnb);
     core.kill("amf");
-    let mended = core.core(&["mend"]);
-    assert!(mended.status.success(), "{mended:?}");
+    let repaired = core.core(&["repair"]);
+    assert!(repaired.status.success(), "{repaired:?}");
     let mut gnb = Gnb::connect(&core.n2, 1);
     let request = mobility(&ue, &["01", "02"]);
     let nas = ue.protect_initial(request);
@@ -228,8 +228,8 @@ fn a_session_that_is_begun_anew_ends_where_it_was_begun_before() {
     let all = ues.len() as u64;
     // It has not stored them: no gNB has answered yet.
     core.kill("amf");
-    let mended = core.core(&["mend"]);
-    assert!(mended.status.success(), "{mended:?}");
+    let repaired = core.core(&["repair"]);
+    assert!(repaired.status.success(), "{repaired:?}");
     let mut gnb = Gnb::connect(&core.n2, 1);
     // In another order, so that most of them meet the other replica.
     for (ran, ue) in (1..).zip(ues.iter_mut().rev()) {

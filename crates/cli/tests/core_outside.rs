@@ -242,8 +242,8 @@ fn ues_of_a_lost_gnb_have_no_user_plane_any_more_although_the_smf_was_away() {
         core.number("amf", "releases-waiting") > 0
     });
     assert_eq!(core.number("upf", "connected"), UES);
-    let mended = core.core(&["mend"]);
-    assert!(mended.status.success(), "{}", words(&mended));
+    let repaired = core.core(&["repair"]);
+    assert!(repaired.status.success(), "{}", words(&repaired));
     core.counts("upf", "connected", 0);
     core.counts("amf", "releases-waiting", 0);
     assert_eq!(core.number("amf", "registered"), UES);
@@ -334,7 +334,7 @@ fn a_second_interrupt_ends_ran_at_once() {
 }
 
 #[test]
-fn mend_right_after_a_kill_starts_the_process_again() {
+fn repair_right_after_a_kill_starts_the_process_again() {
     let core = Core::up(&[]);
     for nf in ["ausf", "amf", "udm", "ausf"] {
         let pid = core.status(nf)["pid"].to_string();
@@ -346,17 +346,17 @@ fn mend_right_after_a_kill_starts_the_process_again() {
                 .expect("kill runs")
                 .success()
         );
-        let mended = core.core(&["mend"]);
-        let said = String::from_utf8_lossy(&mended.stdout).into_owned();
-        assert!(mended.status.success(), "{said}{}", words(&mended));
+        let repaired = core.core(&["repair"]);
+        let said = String::from_utf8_lossy(&repaired.stdout).into_owned();
+        assert!(repaired.status.success(), "{said}{}", words(&repaired));
         assert!(
             said.contains(nf) && said.contains("started again"),
             "{said}"
         );
     }
-    let nothing = core.core(&["mend"]);
+    let nothing = core.core(&["repair"]);
     let said = String::from_utf8_lossy(&nothing.stdout).into_owned();
-    assert!(said.contains("nothing to mend"), "{said}");
+    assert!(said.contains("nothing to repair"), "{said}");
     assert_eq!(core.attach_one(0)["finished"], 1, "{}", core.logs());
 }
 
@@ -393,7 +393,7 @@ fn what_a_core_writes_is_its_users_alone() {
     let core = Core::up(&["--trace"]);
     assert_eq!(core.attach_one(0)["finished"], 1);
     core.kill("udm");
-    assert!(core.core(&["mend"]).status.success());
+    assert!(core.core(&["repair"]).status.success());
     let mut folders = vec![core.state()];
     while let Some(folder) = folders.pop() {
         let mode = |path: &std::path::Path| {

@@ -99,11 +99,11 @@ fn the_nrf_registers_and_finds_by_tls_alone() {
     assert_eq!(service["scheme"], "https", "{found}");
     // An NF that was killed comes back with its certificate, and is found again.
     core.kill("ausf");
-    let mended = core.core(&["mend"]);
+    let repaired = core.core(&["repair"]);
     assert!(
-        mended.status.success(),
+        repaired.status.success(),
         "{}",
-        String::from_utf8_lossy(&mended.stderr)
+        String::from_utf8_lossy(&repaired.stderr)
     );
     core.until(PATIENCE, "a UE after the AUSF came back", || {
         core.try_one(5)["finished"] == 1

@@ -3,7 +3,7 @@
 use super::certificates::MADE;
 use super::secrets::Secrets;
 use super::state::{Core, Folder};
-use super::{down, mend, status, up};
+use super::{down, repair, status, up};
 use crate::runtime::Flow;
 use crate::subscribers::SubscriberArgs;
 use anyhow::Context as _;
@@ -33,7 +33,8 @@ enum Command {
     /// Say how each NF is doing: pid, address, CPU, memory, UEs
     Status(StatusArgs),
     /// Start again what does not run any more, at its former address
-    Mend(MendArgs),
+    #[command(visible_alias = "mend")]
+    Repair(RepairArgs),
     /// End it
     Down(DownArgs),
     /// Add, list or remove subscribers while it runs
@@ -118,7 +119,7 @@ pub(super) struct StatusArgs {
 }
 
 #[derive(Clone, Debug, Args)]
-pub(super) struct MendArgs {
+pub(super) struct RepairArgs {
     #[command(flatten)]
     pub(super) folder: Folder,
     /// Go on until the core is ended
@@ -141,7 +142,7 @@ impl CoreArgs {
         match self.command {
             Command::Up(args) => up::run(&args),
             Command::Status(args) => status::run(&args),
-            Command::Mend(args) => mend::run(&args),
+            Command::Repair(args) => repair::run(&args),
             Command::Down(args) => down::run(&args),
             Command::Subscriber(command) => subscriber(&command),
         }

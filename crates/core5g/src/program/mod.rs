@@ -10,9 +10,10 @@ mod args;
 mod certificates;
 mod config;
 mod down;
-mod mend;
+
 mod plan;
 mod process;
+mod repair;
 mod secrets;
 mod state;
 mod status;

@@ -1,6 +1,6 @@
-//! `corewire core mend`: starts again what does not run any more, at its former address.
+//! `corewire core repair`: starts again what does not run any more, at its former address.
 
-use super::args::MendArgs;
+use super::args::RepairArgs;
 use super::plan::Program;
 use super::process::{Starting, end_all};
 use super::state::{Core, Nf, only_own_files};
@@ -19,7 +19,7 @@ const SETTLED: Duration = Duration::from_secs(3);
 /// Between two questions to one that does neither.
 const LOOK_SOON: Duration = Duration::from_millis(10);
 
-pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &RepairArgs) -> anyhow::Result<ExitCode> {
     let folder = args.folder.path()?;
     only_own_files();
     loop {
@@ -40,24 +40,24 @@ pub(super) fn run(args: &MendArgs) -> anyhow::Result<ExitCode> {
             true => Vec::new(),
             false => silent(&core)?,
         };
-        let mut mended = 0;
+        let mut repaired = 0;
         for nf in core.nfs.iter().filter(|nf| !nf.is_alive()) {
             match again(nf, &folder) {
                 Ok(nf) => keep(nf, &folder)?,
                 Err(error) if args.watch => errln!("{error:#}; trying again"),
                 Err(error) => return Err(error),
             }
-            mended += 1;
+            repaired += 1;
         }
         if !args.watch {
-            return report(&core, &silent, mended);
+            return report(&core, &silent, repaired);
         }
         std::thread::sleep(LOOK_AGAIN);
     }
 }
 
 /// Says what was found; a process that runs and does not answer is no success.
-fn report(core: &Core, silent: &[&Nf], mended: usize) -> anyhow::Result<ExitCode> {
+fn report(core: &Core, silent: &[&Nf], repaired: usize) -> anyhow::Result<ExitCode> {
     for nf in silent {
         outln!(
             "{:<18} {:<21} pid {} runs and does not answer; log: {}",
@@ -67,8 +67,11 @@ fn report(core: &Core, silent: &[&Nf], mended: usize) -> anyhow::Result<ExitCode
             nf.log.display()
         )?;
     }
-    if silent.is_empty() && mended == 0 {
-        outln!("all {} NFs run and answer: nothing to mend", core.nfs.len())?;
+    if silent.is_empty() && repaired == 0 {
+        outln!(
+            "all {} NFs run and answer: nothing to repair",
+            core.nfs.len()
+        )?;
     }
     Ok(match silent.is_empty() {
         true => ExitCode::SUCCESS,
