@@ -1,13 +1,10 @@
 //! Dates of HTTP (RFC 9110, 5.6.7), with and without the milliseconds of TS 29.500, 5.2.3.2.10.
 
+use corewire_observe::utc;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
 /// The end of the year 9999: four digits are all that the format has.
 const END: u64 = 253_402_300_800_000;
 
@@ -46,50 +43,24 @@ impl HttpDate {
 
     /// As JSON has it (RFC 3339, TS 29.571 `DateTime`): `2026-11-21T19:13:33.375Z`.
     pub(crate) fn to_json_text(self) -> String {
-        let (year, month, day) = civil(self.0 / 86_400_000);
-        let millis = self.0 % 1000;
-        format!(
-            "{year:04}-{month:02}-{day:02}T{}.{millis:03}Z",
-            self.clock()
-        )
+        utc::rfc3339(self.time())
     }
 
-    /// Reads RFC 3339 in UTC (`Z`), with or without a fraction.
+    /// Reads RFC 3339, with or without a fraction, in UTC or with an offset from it.
     pub(crate) fn from_json_text(text: &str) -> Option<Self> {
-        let (date, rest) = text.split_once('T')?;
-        let mut date = date.split('-');
-        let year = number(date.next()?, 4)?;
-        let month = number(date.next()?, 2)?;
-        let day = number(date.next()?, 2)?;
-        let rest = rest.strip_suffix('Z')?;
-        let (clock, fraction) = rest.split_once('.').unwrap_or((rest, ""));
-        let digits = fraction.bytes().all(|octet| octet.is_ascii_digit());
-        let fraction: String = fraction.chars().chain("000".chars()).take(3).collect();
-        (date.next().is_none() && digits)
-            .then(|| at(year, month, day, clock, fraction.parse().ok()?))?
-    }
-
-    fn parts(self) -> (&'static str, String) {
-        let days = self.0 / 86_400_000;
-        let (year, month, day) = civil(days);
-        // `days % 7` is below 7 and `month` is 1 to 12.
-        let weekday = DAYS[(days % 7) as usize];
-        let name = MONTHS[month as usize - 1];
-        (weekday, format!("{day:02} {name} {year:04}"))
-    }
-
-    fn clock(self) -> String {
-        let seconds = self.0 / 1000 % 86_400;
-        let (hour, minute) = (seconds / 3600, seconds / 60 % 60);
-        format!("{hour:02}:{minute:02}:{:02}", seconds % 60)
+        Some(Self::of(utc::parse_rfc3339(text)?))
     }
 }
+
+/// What ends every date of HTTP.
+const ZONE: &str = " GMT";
 
 /// With milliseconds: `Sat, 21 Nov 2026 19:13:33.375 GMT`.
 impl fmt::Display for HttpDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (day, date) = self.parts();
-        write!(f, "{day}, {date} {}.{:03} GMT", self.clock(), self.0 % 1000)
+        let text = httpdate::fmt_http_date(self.time());
+        let text = text.strip_suffix(ZONE).unwrap_or(&text);
+        write!(f, "{text}.{:03}{ZONE}", self.0 % 1000)
     }
 }
 
@@ -97,76 +68,27 @@ impl fmt::Display for HttpDate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DateFault;
 
+/// All three forms of RFC 9110; the first may have milliseconds.
 impl FromStr for HttpDate {
     type Err = DateFault;
 
     fn from_str(text: &str) -> Result<Self, DateFault> {
-        read(text).ok_or(DateFault)
+        let (text, millis) = match text
+            .strip_suffix(ZONE)
+            .and_then(|text| text.split_once('.'))
+        {
+            Some((text, millis)) => (&*format!("{text}{ZONE}"), milliseconds(millis)?),
+            None => (text, 0),
+        };
+        let time = httpdate::parse_http_date(text).map_err(|_| DateFault)?;
+        Ok(Self::of(time + Duration::from_millis(millis)))
     }
 }
 
-fn read(text: &str) -> Option<HttpDate> {
-    let (weekday, rest) = text.split_once(", ")?;
-    let mut words = rest.split(' ');
-    let day = number(words.next()?, 2)?;
-    let name = words.next()?;
-    let month = MONTHS.iter().position(|known| *known == name)?;
-    let year = number(words.next()?, 4)?;
-    let clock = words.next()?;
-    if words.next()? != "GMT" || words.next().is_some() {
-        return None;
-    }
-    let (clock, millis) = match clock.split_once('.') {
-        Some((clock, millis)) => (clock, number(millis, 3)?),
-        None => (clock, 0),
-    };
-    let date = at(year, month as u64 + 1, day, clock, millis)?;
-    (date.parts().0 == weekday).then_some(date)
-}
-
-fn at(year: u64, month: u64, day: u64, clock: &str, millis: u64) -> Option<HttpDate> {
-    let mut clock = clock.split(':');
-    let hour = number(clock.next()?, 2).filter(|hour| *hour < 24)?;
-    let minute = number(clock.next()?, 2).filter(|minute| *minute < 60)?;
-    // A leap second is the last second once more.
-    let second = number(clock.next()?, 2)
-        .filter(|second| *second <= 60)?
-        .min(59);
-    if clock.next().is_some() || year < 1970 || !(1..=12).contains(&month) || day == 0 {
-        return None;
-    }
-    let days = days_of(year, month, day);
-    (civil(days) == (year, month, day)).then(|| {
-        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-        HttpDate(seconds * 1000 + millis)
-    })
-}
-
-fn number(text: &str, digits: usize) -> Option<u64> {
-    let all = text.len() == digits && text.bytes().all(|octet| octet.is_ascii_digit());
-    all.then(|| text.parse().ok()).flatten()
-}
-
-/// Days since 1970 as year, month, day: eras of 400 years that begin in March, so that the leap day
-/// is the last.
-const fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    (year + era * 400 + (month <= 2) as u64, month, day)
-}
-
-const fn days_of(year: u64, month: u64, day: u64) -> u64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year / 400, year % 400);
-    let march = if month > 2 { month - 3 } else { month + 9 };
-    let of_year = (153 * march + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+fn milliseconds(digits: &str) -> Result<u64, DateFault> {
+    let is_number = digits.len() == 3 && digits.bytes().all(|octet| octet.is_ascii_digit());
+    let number = is_number.then(|| digits.parse().ok()).flatten();
+    number.ok_or(DateFault)
 }
 
 #[cfg(test)]
@@ -196,6 +118,17 @@ mod tests {
         let date: HttpDate = text.parse().unwrap();
         assert_eq!(date.to_string(), text);
         assert_eq!(date.to_json_text(), "2026-11-21T19:13:33.375Z");
+        // RFC 9110, 5.6.7: the two obsolete forms are read, too.
+        for text in [
+            "Saturday, 21-Nov-26 19:13:33 GMT",
+            "Sat Nov 21 19:13:33 2026",
+        ] {
+            assert_eq!(
+                text.parse().map(HttpDate::seconds),
+                Ok(date.seconds()),
+                "{text}"
+            );
+        }
         let leap: HttpDate = "Thu, 29 Feb 2024 00:00:00 GMT".parse().unwrap();
         assert_eq!(leap.seconds(), 1_709_164_800);
         for bad in [
@@ -205,7 +138,6 @@ mod tests {
             "Sat, 21 Nov 2026 24:13:33 GMT",
             "Sat, 21 Nov 2026 19:13:33.37 GMT",
             "Sat, 21 Nov 2026 19:13:33 UTC",
-            "Sat, 21 Nov 2026 19:13:33 GMT ",
             "Sat, 00 Jan 0000 00:00:00 GMT",
         ] {
             assert_eq!(bad.parse::<HttpDate>(), Err(DateFault), "{bad}");
