@@ -196,6 +196,12 @@ pub(crate) struct GutiArgs {
     /// A connection for each client, or one for all
     #[arg(long, value_enum, default_value_t = Sharing::Own, conflicts_with = "resume")]
     pub(crate) connections: Sharing,
+    /// What lies between client and server
+    #[arg(long, value_enum, default_value_t = Between::Loopback, conflicts_with_all = ["resume", "listen"])]
+    pub(crate) network: Between,
+    /// Client, server and all neighbours on one core: --server-cpu, else the last
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) one_core: bool,
     /// Secure the connections: server (it shows a certificate) or mutual (both do), each measured as an
     /// adapter of its own (CW-S+tls, CW-S+mtls) that takes turns with the others; the report shows
     /// what TLS costs where off is among them. Certificates are the lab's own
@@ -298,6 +304,8 @@ impl From<FloorArgs> for GutiArgs {
             minutes: None,
             peer: Vec::new(),
             clients: Vec::new(),
+            network: Between::Loopback,
+            one_core: false,
             payload: Vec::new(),
             mode: Vec::new(),
             rate: Vec::new(),
@@ -353,6 +361,18 @@ pub(crate) enum Tls {
     Server,
     /// Both ends show one
     Mutual,
+}
+
+/// What lies between client and server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Between {
+    /// The loopback interface
+    #[default]
+    Loopback,
+    /// Two network namespaces joined by a link with an MTU of 1500, which is what two pods of a node have
+    /// (needs the right to make them)
+    Veth,
 }
 
 /// Whose the connections are.

@@ -13,9 +13,10 @@ mod trial;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Map, Value};
 
 use self::adapters::{BASELINE, Subject};
@@ -23,10 +24,11 @@ use self::plan::Request;
 use self::profile::Spec;
 use self::run::{Bench, Raw};
 use self::talk::NoResult;
-use crate::args::{GutiArgs, Tls};
+use crate::args::{Between, GutiArgs, Tls};
 use crate::certificates::{self, Certificates};
+use crate::network::{Network, Side};
 use crate::probe;
-use crate::process::CpuPlan;
+use crate::process::{CpuPlan, Cpus};
 use crate::record::{Baseline, Cell, Failure, Mode, Record};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
@@ -40,6 +42,9 @@ pub(crate) use self::trial::{Ends, Trial, Tried};
 
 /// Its name on the command line and in the records.
 pub(crate) const NAME: &str = "guti";
+
+/// What Ethernet carries, between two namespaces.
+const MTU: u32 = 1500;
 
 /// Where a record keeps what `--resume` needs.
 const REQUEST: &str = "request";
@@ -72,6 +77,8 @@ impl Guti {
                 connections: args.connections,
                 server_cpu: args.common.server_cpu,
                 listen: args.listen.clone(),
+                network: args.network,
+                one_core: args.one_core,
                 peers: args
                     .peer
                     .iter()
@@ -100,7 +107,21 @@ impl Guti {
     fn of(mut request: Request, args: &GutiArgs) -> anyhow::Result<Self> {
         request.check()?;
         let peers = Peers::find(args.peers.peers_dir.as_deref())?;
-        let cpus = CpuPlan::choose(request.server_cpu)?;
+        let cpus = match request.one_core {
+            true => CpuPlan::one(request.server_cpu)?,
+            false => CpuPlan::choose(request.server_cpu)?,
+        };
+        let network = match request.network {
+            Between::Loopback => Network::Loopback,
+            Between::Veth => {
+                let made = Network::new(Some(MTU), &Cpus::allowed()?);
+                made.map_err(|failure| anyhow!("{failure}"))?
+            }
+        };
+        let listen = match network {
+            Network::Loopback => request.listen.clone(),
+            Network::Link { .. } => format!("{}:0", network.address(Side::Server)),
+        };
         let mut catalog = Catalog::ask(&peers, &cpus.client)?;
         for peer in &request.peers {
             catalog.take_in(peer)?;
@@ -130,7 +151,8 @@ impl Guti {
             bench: Bench {
                 peers,
                 cpus,
-                listen: request.listen.clone(),
+                network: Rc::new(network),
+                listen,
                 warmup: spec.warmup,
                 patience: Duration::from_secs(args.common.patience),
                 certificates: None,
@@ -269,6 +291,7 @@ impl NetworkBaseline {
             bench: Bench {
                 peers: Peers::find(peers_dir)?,
                 cpus,
+                network: Rc::new(Network::Loopback),
                 listen: "127.0.0.1:0".to_owned(),
                 warmup: Duration::from_millis(20),
                 patience: Duration::from_secs(10),

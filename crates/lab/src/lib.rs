@@ -29,6 +29,7 @@ mod list;
 mod machine;
 mod mesh;
 mod neighbour;
+mod network;
 mod order;
 mod probe;
 mod process;

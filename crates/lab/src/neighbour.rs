@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::ValueEnum;
-use rustix::process::setpriority_process;
+use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::gettid;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub(crate) const SETTING: &str = "neighbour";
 /// The option of a record that names all of its session, for `--resume`.
 pub(crate) const OPTION: &str = "neighbours";
 
-/// The nice value of [`Neighbour::Low`]: a tenth of the weight of nice 0.
+/// How much nicer [`Neighbour::Low`] is than the ends: a tenth of their weight.
 const LOW: i32 = 10;
 /// How long bursts are.
 const BURSTS: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(10)];
@@ -185,8 +185,10 @@ impl Drop for AtWork {
 fn settle_in(neighbour: Neighbour, core: &Cpus) -> io::Result<()> {
     core.hold_this_thread()?;
     if neighbour == Neighbour::Low {
-        // Linux takes a thread's number here, and then it is of that thread alone.
-        setpriority_process(Some(gettid()), LOW)?;
+        // Linux takes a thread's number here, and then it is of that thread alone. The ends have what the
+        // lab was started with.
+        let own = getpriority_process(Some(gettid()))?;
+        setpriority_process(Some(gettid()), own + LOW)?;
     }
     Ok(())
 }
@@ -223,7 +225,6 @@ const fn next(state: &mut u64) -> u64 {
 mod tests {
     use super::*;
     use crate::scenario::{Length, Step, Turn};
-    use rustix::process::getpriority_process;
 
     #[test]
     fn each_turn_is_run_beside_each_neighbour_and_told_apart() {
@@ -272,8 +273,9 @@ mod tests {
             });
             settled.join().expect("no panic").expect("settles in")
         };
-        assert_eq!(of_thread(Neighbour::Low), LOW);
-        assert!(of_thread(Neighbour::Same) < LOW);
+        let own = getpriority_process(None).expect("our own");
+        assert_eq!(of_thread(Neighbour::Low), (own + LOW).min(19));
+        assert_eq!(of_thread(Neighbour::Same), own);
         let refused = AtWork::begin(Neighbour::Quota, None).expect_err("nothing to bound");
         assert!(refused.what.contains("quota"), "{refused}");
     }

@@ -1,4 +1,4 @@
-//! What lies between senders and receivers: loopback, or a link between two network namespaces.
+//! What lies between clients and servers: loopback, or a link between two network namespaces.
 //!
 //! A namespace lives as long as a process in it does: here a `cat` that reads from the lab and so
 //! ends with it, however the lab ends. Then the kernel takes the namespace and the link away;
@@ -14,24 +14,26 @@ use crate::record::Failure;
 
 /// Whose end of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Senders,
-    Receivers,
+pub(crate) enum Side {
+    /// Clients, or RMR's senders.
+    Client,
+    /// Servers, or RMR's receivers.
+    Server,
 }
 
-/// Between senders and receivers.
+/// Between clients and servers.
 #[derive(Debug)]
-pub(super) enum Network {
+pub(crate) enum Network {
     Loopback,
     Link {
-        senders: Namespace,
-        receivers: Namespace,
+        client: Namespace,
+        server: Namespace,
     },
 }
 
 /// A network namespace.
 #[derive(Debug)]
-pub(super) struct Namespace {
+pub(crate) struct Namespace {
     /// The process that keeps it.
     keeper: Process,
 }
@@ -43,13 +45,13 @@ const MAKING: Duration = Duration::from_secs(5);
 
 impl Network {
     /// The network of one run.
-    pub(super) fn new(mtu: Option<u32>, cpus: &Cpus) -> Result<Self, Failure> {
+    pub(crate) fn new(mtu: Option<u32>, cpus: &Cpus) -> Result<Self, Failure> {
         let Some(mtu) = mtu else {
             return Ok(Self::Loopback);
         };
-        let senders = Namespace::new(cpus)?;
-        let receivers = Namespace::new(cpus)?;
-        let (tx, rx) = (senders.id(), receivers.id());
+        let client = Namespace::new(cpus)?;
+        let server = Namespace::new(cpus)?;
+        let (tx, rx) = (client.id(), server.id());
         run(
             "ip",
             &[
@@ -58,27 +60,27 @@ impl Network {
             ],
         )?;
         for (namespace, link, address) in [
-            (&senders, LINKS[0], ADDRESSES[0]),
-            (&receivers, LINKS[1], ADDRESSES[1]),
+            (&client, LINKS[0], ADDRESSES[0]),
+            (&server, LINKS[1], ADDRESSES[1]),
         ] {
             namespace.ip(&["link", "set", "lo", "up"])?;
             namespace.ip(&["address", "add", &format!("{address}/30"), "dev", link])?;
             namespace.ip(&["link", "set", link, "mtu", &mtu.to_string(), "up"])?;
         }
-        Ok(Self::Link { senders, receivers })
+        Ok(Self::Link { client, server })
     }
 
     /// The address of one side.
-    pub(super) fn address(&self, side: Side) -> &'static str {
+    pub(crate) fn address(&self, side: Side) -> &'static str {
         match (self, side) {
             (Self::Loopback, _) => "127.0.0.1",
-            (Self::Link { .. }, Side::Senders) => ADDRESSES[0],
-            (Self::Link { .. }, Side::Receivers) => ADDRESSES[1],
+            (Self::Link { .. }, Side::Client) => ADDRESSES[0],
+            (Self::Link { .. }, Side::Server) => ADDRESSES[1],
         }
     }
 
     /// How a program of one side is started: itself, or by what puts it into its namespace.
-    pub(super) fn command(
+    pub(crate) fn command(
         &self,
         side: Side,
         program: &Path,
@@ -86,8 +88,8 @@ impl Network {
     ) -> (PathBuf, Vec<OsString>) {
         let namespace = match (self, side) {
             (Self::Loopback, _) => return (program.to_owned(), arguments),
-            (Self::Link { senders, .. }, Side::Senders) => senders,
-            (Self::Link { receivers, .. }, Side::Receivers) => receivers,
+            (Self::Link { client, .. }, Side::Client) => client,
+            (Self::Link { server, .. }, Side::Server) => server,
         };
         let mut all: Vec<OsString> = vec![namespace.option().into(), program.into()];
         all.extend(arguments);
@@ -151,10 +153,10 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), Failure> {
 
 fn refused(words: &str) -> Failure {
     Failure {
-        what: format!("no network namespaces for --mtu: {words}"),
+        what: format!("no network namespaces: {words}"),
         place: "making the link".to_owned(),
         next: "run this as root (or with CAP_SYS_ADMIN and CAP_NET_ADMIN) with iproute2 and \
-               util-linux installed, or leave --mtu out"
+               util-linux installed, or stay on loopback"
             .to_owned(),
     }
 }
@@ -168,9 +170,9 @@ mod tests {
         let cpus = Cpus::allowed().expect("some");
         let network = Network::new(None, &cpus).expect("always there");
         let (program, arguments) =
-            network.command(Side::Senders, Path::new("/x"), vec!["--y".into()]);
+            network.command(Side::Client, Path::new("/x"), vec!["--y".into()]);
         assert_eq!((program, arguments), ("/x".into(), vec!["--y".into()]));
-        assert_eq!(network.address(Side::Receivers), "127.0.0.1");
+        assert_eq!(network.address(Side::Server), "127.0.0.1");
     }
 
     #[test]
@@ -184,7 +186,7 @@ mod tests {
             }
         };
         let (program, arguments) = network.command(
-            Side::Receivers,
+            Side::Server,
             Path::new("ip"),
             vec!["link".into(), "show".into()],
         );

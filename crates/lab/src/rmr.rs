@@ -9,7 +9,6 @@ mod args;
 mod condition;
 mod events;
 mod figures;
-mod network;
 mod plan;
 mod profile;
 mod programs;
@@ -180,7 +179,7 @@ fn try_libraries(subjects: &mut [Subject], bench: &Bench) {
 fn try_network(request: &Request, spec: &Spec, bench: &Bench) -> anyhow::Result<()> {
     let groups = request.groups(spec);
     if let Some(mtu) = groups.iter().find_map(|group| group.condition.mtu)
-        && let Err(failure) = network::Network::new(Some(mtu), &bench.all_cpus)
+        && let Err(failure) = crate::network::Network::new(Some(mtu), &bench.all_cpus)
     {
         bail!("{failure}");
     }

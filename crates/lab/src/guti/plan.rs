@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::adapters::Subject;
 use super::own::OwnPeer;
 use super::profile::{Amount, Group, Spec};
-use crate::args::{Profile, Sharing};
+use crate::args::{Between, Profile, Sharing};
 use crate::clock::span;
 use crate::record::{Cell, Mode};
 use crate::scenario::{Length, Plan, Step, Turn};
@@ -38,6 +38,10 @@ pub(super) struct Request {
     pub(super) connections: Sharing,
     pub(super) server_cpu: Option<usize>,
     pub(super) listen: String,
+    #[serde(default)]
+    pub(super) network: Between,
+    #[serde(default)]
+    pub(super) one_core: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) peers: Vec<OwnPeer>,
 }

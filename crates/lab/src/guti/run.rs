@@ -1,5 +1,8 @@
 //! One run: a server process, a client process, and what they used of the machine.
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -11,6 +14,7 @@ use crate::args::Tls;
 use crate::certificates::{Certificates, End};
 use crate::harness::{PeerResult, Ready};
 use crate::machine::{LoadWatch, process_cpu};
+use crate::network::{Network, Side};
 use crate::process::{CpuPlan, Process};
 use crate::record::{Cell, Failure, MachineLoad, Mode};
 use crate::scenario::Length;
@@ -21,6 +25,8 @@ use crate::stop::Stop;
 pub(super) struct Bench {
     pub(super) peers: Peers,
     pub(super) cpus: CpuPlan,
+    /// What lies between both ends.
+    pub(super) network: Rc<Network>,
     pub(super) listen: String,
     pub(super) warmup: Duration,
     /// For a server to listen and for a client to connect; for the last answers on top of the
@@ -104,8 +110,9 @@ impl Bench {
         let word = programs.words[0].into_iter();
         let arguments = word.chain(options).map(str::to_owned);
         let arguments = arguments.chain(self.tls(subject, true));
+        let (program, arguments) = self.at(Side::Server, programs.server, arguments);
         Process::spawn(
-            programs.server,
+            &program,
             arguments,
             subject.environment(),
             &self.cpus.server,
@@ -163,13 +170,25 @@ impl Bench {
             if shared { "shared" } else { "own" }.to_owned(),
         );
         arguments.extend(self.tls(subject, false));
+        let (program, arguments) = self.at(Side::Client, programs.client, arguments.into_iter());
         Process::spawn(
-            programs.client,
+            &program,
             arguments,
             subject.environment(),
             &self.cpus.client,
         )
         .map_err(|error| not_started(&error))
+    }
+
+    /// What starts a program at its end of the network.
+    fn at(
+        &self,
+        side: Side,
+        program: &Path,
+        arguments: impl Iterator<Item = String>,
+    ) -> (PathBuf, Vec<OsString>) {
+        let arguments = arguments.map(OsString::from).collect();
+        self.network.command(side, program, arguments)
     }
 }
 

@@ -1,6 +1,7 @@
 //! An adapter tried for a moment, for those who only ask whether it works: the qualities.
 
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::adapters::{Adapter, Catalog, Subject};
@@ -10,6 +11,7 @@ use super::run::Bench;
 use super::talk::NoResult;
 use crate::args::{Sharing, Tls};
 use crate::harness::{Event, PeerResult};
+use crate::network::Network;
 use crate::process::{CpuPlan, Output, Process};
 use crate::record::{Cell, Failure, Mode};
 use crate::scenario::Length;
@@ -77,6 +79,7 @@ impl Trial {
             bench: Bench {
                 peers,
                 cpus,
+                network: Rc::new(Network::Loopback),
                 listen: "127.0.0.1:0".to_owned(),
                 warmup: Duration::from_millis(50),
                 patience,
@@ -89,7 +92,7 @@ impl Trial {
     /// Makes what TLS needs, in the folder of the results.
     ///
     /// # Errors
-    /// When OpenSSL is not there or does not do it.
+    /// When they cannot be made.
     pub(crate) fn prepare(&mut self, dir: &Path) -> anyhow::Result<()> {
         self.bench.certificates = Some(Certificates::make(dir, None)?);
         Ok(())
@@ -265,6 +268,7 @@ impl Trial {
         Bench {
             peers,
             cpus: self.bench.cpus.clone(),
+            network: Rc::clone(&self.bench.network),
             listen: self.bench.listen.clone(),
             warmup: self.bench.warmup,
             patience: self.bench.patience,

@@ -117,6 +117,12 @@ impl CpuPlan {
         Self::among(&Cpus::allowed()?.cores, server, &siblings)
     }
 
+    /// One core for both ends: the one asked for, else the last.
+    pub(crate) fn one(core: Option<usize>) -> anyhow::Result<Self> {
+        let apart = Self::choose(core)?;
+        Self::among(&apart.server.cores, None, &siblings)
+    }
+
     /// Bounds the time of the processes that each end starts from now on, percent of one core.
     ///
     /// # Errors
@@ -219,6 +225,14 @@ mod tests {
         let two = plan("0-1", None, true).expect("two cores");
         assert_eq!(two.client.to_string(), "0");
         assert!(two.caveat.is_some());
+    }
+
+    #[test]
+    fn both_ends_are_on_one_core_where_that_is_asked_for() {
+        let plan = CpuPlan::one(None).expect("a core");
+        assert_eq!(plan.server, plan.client);
+        assert_eq!(plan.server.each().count(), 1);
+        assert!(plan.caveat.expect("said so").contains("one core"));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::condition::{Condition, Exchange, Nagle, Pin};
 use super::events::{Event, ManagerResult, ReceiverResult, SenderResult};
-use super::network::{Network, Side};
 use super::programs::Programs;
 use super::subjects::{End, Subject};
 use super::table::{self, FIRST_TYPE, Tables};
 use crate::machine::{LoadWatch, process_cpu};
+use crate::network::{Network, Side};
 use crate::process::{CpuPlan, Cpus, Output, Process};
 use crate::record::{Failure, MachineLoad};
 use crate::scenario::NoResult;
@@ -234,7 +234,7 @@ impl Bench {
         let [control, manager] = ports(2)?[..] else {
             unreachable!("two were asked for");
         };
-        let address = network.address(Side::Receivers);
+        let address = network.address(Side::Server);
         let endpoints: Vec<String> = receivers
             .iter()
             .map(|port| format!("{address}:{port}"))
@@ -267,7 +267,7 @@ impl Bench {
             ("RMR_SRC_ID", address),
             ("RMR_VCTL_FILE", self.tables.absent().display().to_string()),
         ];
-        if side == Side::Receivers && condition.rate.is_some() {
+        if side == Side::Server && condition.rate.is_some() {
             // At the highest rate a time for each message would be part of what is measured.
             environment.push(("RMR_RX_TIME", "1".to_owned()));
         }
@@ -292,20 +292,13 @@ impl Bench {
         if condition.exchange != Exchange::Send {
             arguments.flag("--answer");
         }
-        let environment = self.environment(end, condition, places, Side::Receivers)?;
+        let environment = self.environment(end, condition, places, Side::Server)?;
         let cpus = match condition.pin {
             Pin::None => &self.all_cpus,
             Pin::Receiver | Pin::Both => &self.cpus.server,
         };
         let program = &self.programs.receiver;
-        start(
-            places,
-            Side::Receivers,
-            program,
-            arguments,
-            environment,
-            cpus,
-        )
+        start(places, Side::Server, program, arguments, environment, cpus)
     }
 
     fn sender(
@@ -336,7 +329,7 @@ impl Bench {
             Exchange::Call => arguments.option("--mode", "call"),
             Exchange::Rts => arguments.option("--mode", "rts"),
         }
-        let mut environment = self.environment(end, condition, places, Side::Senders)?;
+        let mut environment = self.environment(end, condition, places, Side::Client)?;
         if condition.swaps_per_s > 0 && number == 0 {
             let manager = format!("127.0.0.1:{}", places.manager);
             environment.retain(|(name, _)| *name != "RMR_RTG_SVC");
@@ -349,7 +342,7 @@ impl Bench {
             Pin::Both => &self.cpus.client,
         };
         let program = &self.programs.sender;
-        start(places, Side::Senders, program, arguments, environment, cpus)
+        start(places, Side::Client, program, arguments, environment, cpus)
     }
 
     /// On the receivers' core, so that the sender's pays for taking a table and not for sending it.
@@ -368,13 +361,13 @@ impl Bench {
         arguments.option("--per-second", condition.swaps_per_s);
         arguments.option("--ready-timeout", self.patience.as_secs_f64());
         arguments.flag("--attended");
-        let environment = self.environment(end, condition, places, Side::Senders)?;
+        let environment = self.environment(end, condition, places, Side::Client)?;
         let cpus = match condition.pin {
             Pin::None => &self.all_cpus,
             Pin::Receiver | Pin::Both => &self.cpus.server,
         };
         let program = &self.programs.manager;
-        start(places, Side::Senders, program, arguments, environment, cpus)
+        start(places, Side::Client, program, arguments, environment, cpus)
     }
 }
 

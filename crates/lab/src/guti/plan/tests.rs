@@ -14,6 +14,8 @@ fn request(profile: Profile) -> Request {
         connections: Sharing::Own,
         server_cpu: None,
         listen: "127.0.0.1:0".into(),
+        network: Between::Loopback,
+        one_core: false,
         peers: Vec::new(),
     }
 }
