@@ -1,11 +1,12 @@
-//! Health checks: the keeper asks endpoints, on a loop, over the connections that calls use.
+//! Health checks: the reconciler asks endpoints, on a loop, over the connections that calls use.
 
-use super::chance::{ThreadRandom, after, clock};
+use super::chance::{after, clock};
+use super::cluster::ClusterRuntime;
 use super::endpoint::Endpoint;
-use super::shared::Shared;
-use super::unit::Unit;
+use super::env::Env;
 use crate::config::{HealthCheck, Transport};
 use crate::policy::protect::health_check::Answer;
+use crate::policy::random::Random;
 use corewire_message::health::{CHECK, Serving, question};
 use corewire_message::{CallError, Caller, Code, ErrorKind, Request, Response};
 use corewire_wire::mapping::status::http_status_of;
@@ -13,20 +14,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Asks the endpoints whose time has come; gives when the next is due.
-pub(super) fn check(unit: &Unit, shared: &Shared, now: Instant) -> Option<Instant> {
-    let check = unit.config.health_check.as_ref()?;
+pub(super) fn check(
+    cluster: &ClusterRuntime,
+    env: &Env,
+    now: Instant,
+    random: &mut impl Random,
+) -> Option<Instant> {
+    let check = cluster.config.health_check.as_ref()?;
     // Threads drive connections of their own: they are asked for on the first loop.
-    let wanted = shared.wanted_loops().next();
+    let wanted = env.wanted_loops().next();
     let index = wanted.unwrap_or(0);
     let mut due = None;
-    for endpoint in unit.endpoints() {
+    for endpoint in cluster.endpoints() {
         // While it is being connected, its connection says how it is.
-        let connected = endpoint.line(index).is_some_and(|line| line.is_ready());
+        let connected = endpoint.connection(index).is_some_and(|it| it.is_ready());
         if wanted.is_none() || connected {
             let mut checked = endpoint.checked();
-            if checked.begin(check, now, &mut ThreadRandom) {
+            if checked.begin(check, now, random) {
                 drop(checked);
-                ask(endpoint, index, check, shared);
+                ask(endpoint, index, check, env);
                 checked = endpoint.checked();
             }
             due = due.into_iter().chain(checked.due()).min();
@@ -35,10 +41,10 @@ pub(super) fn check(unit: &Unit, shared: &Shared, now: Instant) -> Option<Instan
     due
 }
 
-fn ask(endpoint: &Arc<Endpoint>, index: usize, check: &Arc<HealthCheck>, shared: &Shared) {
+fn ask(endpoint: &Arc<Endpoint>, index: usize, check: &Arc<HealthCheck>, env: &Env) {
     let (endpoint, check) = (Arc::clone(endpoint), Arc::clone(check));
-    let signal = Arc::clone(&shared.signal);
-    shared.timer(index).spawn(async move {
+    let signal = Arc::clone(&env.signal);
+    env.timer(index).spawn(async move {
         let answer = match endpoint.client(index) {
             None => Answer::NotAsked,
             Some(client) => {

@@ -1,7 +1,9 @@
 //! One endpoint of a cluster: its connections and what is known of it. Lives as long as it is in
-//! the plan or a call to it is under way.
+//! the plan or a call to it is in progress.
 
-use super::line::Line;
+use super::connection::EndpointConnection;
+use super::env::Side;
+use super::loop_client::LoopClient;
 use crate::config::Transport;
 use crate::observe::Counters;
 use crate::policy::balance::latency::PeakEwma;
@@ -21,15 +23,18 @@ use std::time::{Duration, Instant};
 pub(crate) struct Endpoint {
     /// Its address as text, by which it is known.
     pub(crate) key: Box<str>,
-    /// Where it stands among those that this process connects to, when there are too many of them.
+    /// Its rank among those that this process connects to, when there are too many of them.
     pub(crate) own_order: u64,
     pub(crate) transport: Transport,
     pub(crate) place: Place,
     options: ClientOptions,
-    lines: Box<[Arc<Line>]>,
-    thread_line: OnceLock<ThreadLine>,
+    /// One for each event loop.
+    connections: Box<[Arc<EndpointConnection>]>,
+    /// The clients of these connections; none in a simulation.
+    clients: Box<[LoopClient]>,
+    threads: ThreadConnection,
     pub(crate) in_flight: Gauge,
-    /// Those of them that are open streams, which nobody need answer.
+    /// Those of them that are open streams, for which no answer is due.
     pub(crate) streams: Gauge,
     pub(crate) record: Record,
     pub(crate) silence: Silence,
@@ -44,7 +49,8 @@ impl Endpoint {
     pub(crate) fn new(
         (key, transport, place): (Box<str>, Transport, Place),
         options: ClientOptions,
-        lines: Box<[Arc<Line>]>,
+        connections: Box<[Arc<EndpointConnection>]>,
+        clients: Box<[LoopClient]>,
         timeline: Timeline,
     ) -> Self {
         Self {
@@ -53,8 +59,9 @@ impl Endpoint {
             transport,
             place,
             options,
-            lines,
-            thread_line: OnceLock::new(),
+            connections,
+            clients,
+            threads: ThreadConnection::default(),
             in_flight: Gauge::default(),
             streams: Gauge::default(),
             record: Record::new(timeline),
@@ -67,14 +74,25 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn line(&self, index: usize) -> Option<&Line> {
-        self.lines.get(index).map(|line| &**line)
+    /// The connection that this loop drives.
+    pub(crate) fn connection(&self, index: usize) -> Option<&EndpointConnection> {
+        self.connections.get(index).map(|connection| &**connection)
     }
 
-    /// The client that this loop drives.
+    /// The client that this loop drives, for a call.
     pub(crate) fn client(&self, index: usize) -> Option<&Client> {
-        self.line(index)
-            .map(|line| line.client(&self.place, &self.options))
+        let client = self.clients.get(index)?;
+        Some(client.for_call(&self.place, &self.options))
+    }
+
+    /// Whether a call on this side can be sent to it now.
+    pub(crate) fn is_open_to(&self, side: Side, now: Instant) -> bool {
+        match side {
+            Side::Loop(index) => self
+                .connection(index)
+                .is_some_and(EndpointConnection::is_ready),
+            Side::Thread => self.is_open_to_threads(now),
+        }
     }
 
     /// What health checks have found of it.
@@ -93,74 +111,79 @@ impl Endpoint {
         unanswered.look(now, answers, waiting, usual)
     }
 
-    pub(crate) fn tend(&self, index: usize, now: Instant) -> Option<Instant> {
-        self.line(index)?.tend(now, &self.place, &self.options)
+    /// Opens a loop's connection if it is time to; says when it will be, where that is later.
+    pub(crate) fn connect(&self, index: usize, now: Instant) -> Option<Instant> {
+        let connection = self.connection(index)?;
+        if connection.wants_to_connect(now)
+            && let Some(client) = self.clients.get(index)
+        {
+            client.connect(now, &self.place, &self.options);
+        }
+        connection.due()
     }
 
-    pub(crate) fn thread_line(&self) -> &ThreadLine {
-        self.thread_line.get_or_init(|| ThreadLine {
-            client: blocking::Client::new(self.place.clone(), self.options.clone()),
-            not_before: AtomicU64::new(0),
-            failures: Mutex::default(),
-        })
+    /// The client that blocking callers drive themselves.
+    pub(crate) fn thread_client(&self) -> &blocking::Client {
+        self.threads
+            .client
+            .get_or_init(|| blocking::Client::new(self.place.clone(), self.options.clone()))
     }
 
-    /// Whether a thread may try to connect to it.
+    /// Whether a blocking caller may try to connect to it.
     pub(crate) fn is_open_to_threads(&self, now: Instant) -> bool {
-        self.thread_line
-            .get()
-            .is_none_or(|line| line.not_before.load(Ordering::Relaxed) <= self.timeline.nanos(now))
+        match self.threads.not_before.load(Ordering::Relaxed) {
+            0 => true,
+            not_before => not_before <= self.timeline.nanos(now),
+        }
     }
 
-    /// When threads may try again, if they may not now.
+    /// When blocking callers may try again, if they may not now.
     pub(crate) fn open_to_threads_at(&self, now: Instant) -> Option<Instant> {
-        let not_before = self.thread_line.get()?.not_before.load(Ordering::Relaxed);
+        let not_before = self.threads.not_before.load(Ordering::Relaxed);
         (not_before > self.timeline.nanos(now)).then(|| self.timeline.instant(not_before))
     }
 
-    /// A thread could not connect to it.
+    /// A blocking caller could not connect to it.
     pub(crate) fn thread_failed(&self, now: Instant, why: &str, random: &mut impl Random) {
-        let line = self.thread_line();
-        let mut failures = line.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.threads.failures();
         let wait = failures.backoff.failed(random);
         why.clone_into(&mut failures.why);
         let until = self.timeline.nanos(now).saturating_add(nanos_of(wait));
-        line.not_before.store(until, Ordering::Relaxed);
+        self.threads.not_before.store(until, Ordering::Relaxed);
     }
 
-    /// A thread was answered by it.
+    /// A blocking caller reached it.
     pub(crate) fn thread_succeeded(&self) {
-        let line = self.thread_line();
-        if line.not_before.swap(0, Ordering::Relaxed) != 0 {
-            let mut failures = line.failures.lock().unwrap_or_else(PoisonError::into_inner);
-            failures.backoff.succeeded();
+        // Read first: a write would take the cache line from other threads.
+        if self.threads.not_before.load(Ordering::Relaxed) != 0
+            && self.threads.not_before.swap(0, Ordering::Relaxed) != 0
+        {
+            self.threads.failures().backoff.succeeded();
         }
     }
 
     /// Why it cannot be connected to, as far as known.
-    pub(crate) fn why_not(&self, index: Option<usize>) -> String {
-        match index {
-            Some(index) => self
-                .line(index)
-                .map_or_else(String::new, |line| line.state().1),
-            None => {
-                let line = self.thread_line();
-                let failures = line.failures.lock().unwrap_or_else(PoisonError::into_inner);
-                failures.why.clone()
-            }
+    pub(crate) fn why_not(&self, side: Side) -> String {
+        match side {
+            Side::Loop(index) => self
+                .connection(index)
+                .map_or_else(String::new, |connection| connection.state().1),
+            Side::Thread => self.threads.failures().why.clone(),
         }
     }
 }
 
-/// Different in each process, the same as long as it lasts, whoever else comes or goes.
+/// Different in each process, the same as long as it lasts, whichever others come or go.
 fn own_order(key: &str) -> u64 {
     static ORDER: OnceLock<RandomState> = OnceLock::new();
     ORDER.get_or_init(RandomState::new).hash_one(key)
 }
 
-/// The connection that threads drive themselves.
-pub(crate) struct ThreadLine {
-    pub(crate) client: blocking::Client,
+/// The connection that blocking callers drive themselves.
+#[derive(Default)]
+struct ThreadConnection {
+    client: OnceLock<blocking::Client>,
+    /// 0: at any time.
     not_before: AtomicU64,
     failures: Mutex<Failures>,
 }
@@ -169,4 +192,10 @@ pub(crate) struct ThreadLine {
 struct Failures {
     backoff: ConnectBackoff,
     why: String,
+}
+
+impl ThreadConnection {
+    fn failures(&self) -> MutexGuard<'_, Failures> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -1,6 +1,6 @@
 //! What a target's requests go through: its routes, ready to use.
 
-use super::unit::{Standing, Unit};
+use super::cluster::{ClusterRuntime, Standing};
 use crate::config::{
     self, ClusterChoice, Fraction, RateLimit, Resolution, RouteAction, Snapshot, Target, Transport,
 };
@@ -22,7 +22,7 @@ pub(crate) struct Plan {
     pub(crate) target: Arc<str>,
     pub(crate) version: u64,
     known: Known,
-    pub(crate) units: Vec<Arc<Unit>>,
+    pub(crate) clusters: Vec<Arc<ClusterRuntime>>,
     /// For routes whose cluster a header names.
     by_name: HashMap<Arc<str>, usize>,
 }
@@ -72,7 +72,7 @@ pub(crate) struct Limit {
 
 /// What a plan says of a request.
 pub(crate) enum Verdict {
-    /// It is not known yet: wait.
+    /// It is not known yet: wait for this.
     Pending(Arc<str>),
     /// It is answered here.
     Answer(Result<Response, CallError>),
@@ -84,13 +84,14 @@ pub(crate) enum Verdict {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {
     route: usize,
-    pub(crate) unit: usize,
+    pub(crate) cluster: usize,
     /// Which of several weighted clusters.
     weighted: Option<usize>,
 }
 
-/// Makes or finds the unit for a cluster.
-pub(crate) type FindUnit<'a> = dyn FnMut(&Arc<str>, Option<Transport>) -> Arc<Unit> + 'a;
+/// Makes or finds a cluster by its name.
+pub(crate) type FindCluster<'a> =
+    dyn FnMut(&Arc<str>, Option<Transport>) -> Arc<ClusterRuntime> + 'a;
 
 impl Plan {
     /// The plan of a target that nothing is known of yet.
@@ -99,7 +100,7 @@ impl Plan {
             target,
             version: 0,
             known: Known::Pending("an answer of the control plane".into()),
-            units: Vec::new(),
+            clusters: Vec::new(),
             by_name: HashMap::new(),
         }
     }
@@ -110,7 +111,7 @@ impl Plan {
         unknown: &Resolution<()>,
         previous: &Self,
         timeline: Timeline,
-        find: &mut FindUnit<'_>,
+        find: &mut FindCluster<'_>,
     ) -> Self {
         let mut plan = Self {
             version: snapshot.version,
@@ -185,8 +186,8 @@ impl Plan {
         let Some(forward) = forward else {
             return refuse(format!("the route of {operation} cannot be carried out"));
         };
-        let (unit, weighted) = match &forward.choice {
-            Choice::One(unit) => (*unit, None),
+        let (cluster, weighted) = match &forward.choice {
+            Choice::One(cluster) => (*cluster, None),
             Choice::Weighted { chance, clusters } => match chance.draw(random) {
                 Some(drawn) => (clusters[drawn].0, Some(drawn)),
                 None => return refuse(format!("the route of {operation} has no weights")),
@@ -199,27 +200,27 @@ impl Plan {
                     found.ok_or_else(|| format!("header {name} names no cluster: {named:?}"))
                 });
                 match named {
-                    Ok(unit) => (unit, None),
+                    Ok(cluster) => (cluster, None),
                     Err(why) => return refuse(why),
                 }
             }
         };
-        match &self.units[unit].standing {
+        match &self.clusters[cluster].standing {
             Standing::Ready => Verdict::Forward(Chosen {
                 route: number,
-                unit,
+                cluster,
                 weighted,
             }),
             Standing::Pending => Verdict::Pending(
-                format!("the endpoints of Cluster {:?}", self.units[unit].name).into(),
+                format!("the endpoints of Cluster {:?}", self.clusters[cluster].name).into(),
             ),
             Standing::Missing(why) => refuse(format!(
                 "cluster {} is not known: {why}",
-                self.units[unit].name
+                self.clusters[cluster].name
             )),
             Standing::Refused(why) => refuse(format!(
                 "cluster {} cannot be used: {why}",
-                self.units[unit].name
+                self.clusters[cluster].name
             )),
         }
     }
@@ -328,7 +329,7 @@ struct Maker<'a, 'f> {
     snapshot: &'a Snapshot,
     previous: &'a Plan,
     timeline: Timeline,
-    find: &'a mut FindUnit<'f>,
+    find: &'a mut FindCluster<'f>,
     places: HashMap<(Arc<str>, Option<Transport>), usize>,
 }
 
@@ -361,7 +362,7 @@ impl Maker<'_, '_> {
     ) -> Forwarding {
         let transport = forward.transport;
         let choice = match &forward.clusters {
-            ClusterChoice::One(name) => Choice::One(self.unit(name, transport)),
+            ClusterChoice::One(name) => Choice::One(self.cluster(name, transport)),
             ClusterChoice::Weighted { clusters, .. } => Choice::Weighted {
                 chance: Weighted::new(clusters.iter().map(|cluster| cluster.weight)),
                 clusters: clusters
@@ -369,15 +370,15 @@ impl Maker<'_, '_> {
                     .map(|cluster| {
                         let limit = cluster.rate_limit.as_ref();
                         let limit = limit.map(|limit| self.limit(number, limit));
-                        (self.unit(&cluster.name, transport), limit)
+                        (self.cluster(&cluster.name, transport), limit)
                     })
                     .collect(),
             },
             ClusterChoice::Header(name) => {
                 let names: Vec<_> = self.snapshot.clusters.keys().map(Arc::clone).collect();
-                for cluster in names {
-                    let unit = self.unit(&cluster, transport);
-                    self.plan.by_name.insert(cluster, unit);
+                for name in names {
+                    let cluster = self.cluster(&name, transport);
+                    self.plan.by_name.insert(name, cluster);
                 }
                 Choice::Header(Arc::clone(name))
             }
@@ -385,7 +386,7 @@ impl Maker<'_, '_> {
             _ => Choice::Header("".into()),
         };
         let mirrors = forward.mirrors.iter();
-        let mirrors = mirrors.map(|mirror| (self.unit(&mirror.cluster, None), mirror.fraction));
+        let mirrors = mirrors.map(|mirror| (self.cluster(&mirror.cluster, None), mirror.fraction));
         Forwarding {
             choice,
             hasher: Hasher::new(&forward.hash),
@@ -394,13 +395,13 @@ impl Maker<'_, '_> {
         }
     }
 
-    fn unit(&mut self, name: &Arc<str>, transport: Option<Transport>) -> usize {
+    fn cluster(&mut self, name: &Arc<str>, transport: Option<Transport>) -> usize {
         let key = (Arc::clone(name), transport);
         if let Some(place) = self.places.get(&key) {
             return *place;
         }
-        let place = self.plan.units.len();
-        self.plan.units.push((self.find)(name, transport));
+        let place = self.plan.clusters.len();
+        self.plan.clusters.push((self.find)(name, transport));
         self.places.insert(key, place);
         place
     }

@@ -1,7 +1,7 @@
 //! The TLS that a cluster demands (gRFC A29), made of the files that the bootstrap's certificate
 //! providers name. What cannot be had is a reason to send nothing, never to send in clear text.
 
-use super::shared::Shared;
+use super::discovery::Discovery;
 use crate::config::TlsPolicy;
 use corewire_transport::tls::{ClientTls, Files};
 use std::sync::Arc;
@@ -24,11 +24,15 @@ pub(crate) enum Security {
 
 impl Security {
     /// For a cluster with this demand.
-    pub(crate) fn of(policy: Option<&Arc<TlsPolicy>>, shared: &Shared, now: Instant) -> Self {
+    pub(crate) fn of(
+        policy: Option<&Arc<TlsPolicy>>,
+        discovery: &dyn Discovery,
+        now: Instant,
+    ) -> Self {
         let Some(policy) = policy else {
             return Self::Own;
         };
-        match client_tls(policy, shared) {
+        match client_tls(policy, discovery) {
             Ok(tls) => Self::Demanded(tls),
             Err(why) => {
                 let why = format!(
@@ -45,9 +49,9 @@ impl Security {
     }
 }
 
-fn client_tls(policy: &Arc<TlsPolicy>, shared: &Shared) -> Result<ClientTls, String> {
+fn client_tls(policy: &Arc<TlsPolicy>, discovery: &dyn Discovery) -> Result<ClientTls, String> {
     let provider = |name: &Arc<str>| {
-        let files = shared.discovery.certificate_files(name);
+        let files = discovery.certificate_files(name);
         files.ok_or_else(|| {
             format!("no certificate provider is called {name:?} (certificate_providers of the bootstrap)")
         })

@@ -1,4 +1,4 @@
-//! How threads find each other: the keeper is rung, calls that wait are woken.
+//! How threads wake each other: the reconciler, and calls that wait.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-/// Rings the keeper.
+/// Wakes the reconciler.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     raised: AtomicBool,

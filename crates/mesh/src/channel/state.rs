@@ -1,13 +1,14 @@
 //! What a mesh knows and has counted, as one value: for people who look for a fault, and for tests.
 
-use super::line::LineState;
+use super::cluster::{ClusterRuntime, Standing};
+use super::connection::LineState;
+use super::env::Side;
 use super::shared::Shared;
-use super::unit::{Side, Standing, Unit};
 use crate::config::{Fault, Health, Notice, Transport};
 use crate::observe::{ClusterCounts, Counts};
 use std::fmt::Write as _;
 use std::sync::{PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A mesh at one moment.
 #[derive(Clone, Debug)]
@@ -92,7 +93,7 @@ pub struct EndpointState {
     pub counts: Counts,
 }
 
-pub(super) fn of(shared: &Shared) -> MeshState {
+pub(super) fn of(shared: &Shared, now: Instant) -> MeshState {
     let registry = shared.registry();
     let targets = registry.targets.iter().filter_map(Weak::upgrade);
     let targets = targets.map(|target| {
@@ -105,9 +106,9 @@ pub(super) fn of(shared: &Shared) -> MeshState {
     });
     let targets = targets.collect();
     let mut clusters: Vec<_> = registry
-        .units
+        .clusters
         .values()
-        .map(|unit| cluster(shared, unit))
+        .map(|it| cluster(shared, it, now))
         .collect();
     drop(registry);
     clusters.sort_by(|a, b| a.name.cmp(&b.name));
@@ -121,24 +122,24 @@ pub(super) fn of(shared: &Shared) -> MeshState {
     }
 }
 
-fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
-    let breaker = &unit.live.breaker;
-    let mut tries = *unit
+fn cluster(shared: &Shared, cluster: &ClusterRuntime, now: Instant) -> ClusterState {
+    let breaker = &cluster.live.breaker;
+    let mut tries = *cluster
         .live
         .retired
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    for endpoint in unit.endpoints() {
+    for endpoint in cluster.endpoints() {
         tries.add(&endpoint.counters.counts());
     }
-    let endpoints: Vec<_> = unit
+    let endpoints: Vec<_> = cluster
         .slots
         .iter()
         .map(|slot| {
             let endpoint = &slot.endpoint;
             let counts = endpoint.counters.counts();
-            let lines = (0..shared.loops().len()).filter_map(|index| endpoint.line(index));
-            let now = super::chance::clock();
+            let loops = 0..shared.env.loop_count();
+            let lines = loops.filter_map(|index| endpoint.connection(index));
             let micros = endpoint.latency.micros(now);
             EndpointState {
                 address: endpoint.key.to_string(),
@@ -148,7 +149,7 @@ fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
                 lines: lines.map(|line| line.state()).collect(),
                 ejected: endpoint.record.is_ejected(),
                 silent: endpoint.silence.is_silent(),
-                ill: unit.config.health_check.is_some() && endpoint.checked().is_ill(),
+                ill: cluster.config.health_check.is_some() && endpoint.checked().is_ill(),
                 in_flight: endpoint.in_flight.count(),
                 latency: micros.map(|micros| Duration::from_nanos((micros * 1000.0) as u64)),
                 counts,
@@ -156,10 +157,10 @@ fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
         })
         .collect();
     ClusterState {
-        name: unit.name.to_string(),
-        route_transport: unit.route_transport,
-        standing: match &unit.standing {
-            Standing::Ready if unit.slots.is_empty() => unit.why_nobody(Side::Thread),
+        name: cluster.name.to_string(),
+        route_transport: cluster.route_transport,
+        standing: match &cluster.standing {
+            Standing::Ready if cluster.slots.is_empty() => cluster.why_no_endpoint(Side::Thread),
             Standing::Ready => "ready".into(),
             Standing::Pending => "not known yet".into(),
             Standing::Missing(why) => format!("missing: {why}"),
@@ -168,10 +169,10 @@ fn cluster(shared: &Shared, unit: &Unit) -> ClusterState {
         requests: breaker.requests.count(),
         pending: breaker.pending.count(),
         retries: breaker.retries.count(),
-        counts: unit.live.counters.counts(),
+        counts: cluster.live.counters.counts(),
         tries,
         endpoints,
-        left_out: unit.left_out.clone(),
+        left_out: cluster.left_out.clone(),
     }
 }
 

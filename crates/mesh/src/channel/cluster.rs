@@ -1,9 +1,11 @@
-//! A cluster as calls use it: its endpoints, who of them is picked, and what is under way.
+//! A cluster as calls use it: its endpoints, which of them are picked, and what is in progress.
 
+use super::connection::EndpointConnection;
+use super::discovery::Discovery;
 use super::endpoint::Endpoint;
-use super::line::Line;
+use super::env::{Env, Side};
+use super::loop_client::LoopClient;
 use super::secure::Security;
-use super::shared::Shared;
 use crate::config::{self, Address, ClusterEntry, Health, Resolution, Transport};
 use crate::observe::Counts;
 use crate::observe::counters::ClusterCounters;
@@ -19,11 +21,11 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Which cluster, and whether a route chose another transport for it than it says itself.
-pub(crate) type UnitKey = (Arc<str>, Option<Transport>);
+/// A cluster's name, and the transport that a route chose for it instead of its own.
+pub(crate) type ClusterKey = (Arc<str>, Option<Transport>);
 
-/// A cluster as it is in one plan. What calls change lives on in the next.
-pub(crate) struct Unit {
+/// A cluster as it is in one plan. What calls change is handed on to the next.
+pub(crate) struct ClusterRuntime {
     pub(crate) name: Arc<str>,
     pub(crate) route_transport: Option<Transport>,
     pub(crate) standing: Standing,
@@ -48,7 +50,7 @@ pub(crate) enum Standing {
     Refused(Arc<str>),
 }
 
-/// What lives on when the plan changes.
+/// What is handed on when the plan changes.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) breaker: Breaker,
@@ -57,7 +59,7 @@ pub(crate) struct Live {
     pub(crate) retired: Mutex<Counts>,
     /// When rates are judged next.
     pub(crate) next_sweep: AtomicU64,
-    /// Tries of all endpoints, when the keeper looked last.
+    /// Attempts at all endpoints when the reconciler looked last.
     pub(crate) tries_seen: AtomicU64,
     pub(crate) faults: Gauge,
 }
@@ -74,20 +76,14 @@ pub(crate) struct Slot {
     is_again: bool,
 }
 
-/// Who drives the connection that a pick is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Loop(usize),
-    Thread,
-}
-
-impl Unit {
-    /// The unit for what is known of a cluster; keeps what the `previous` one had of it.
+impl ClusterRuntime {
+    /// A cluster made from what is known of it; keeps what the `previous` one had.
     pub(crate) fn new(
-        shared: &Shared,
-        (name, route_transport): UnitKey,
+        (env, discovery): (&Env, &dyn Discovery),
+        (name, route_transport): ClusterKey,
         entry: Option<&ClusterEntry>,
         previous: Option<&Self>,
+        now: Instant,
         random: &mut impl Random,
     ) -> Self {
         let mut standing = standing(entry);
@@ -95,15 +91,15 @@ impl Unit {
         let config = config.unwrap_or_else(|| Arc::new(config::Cluster::new(Arc::clone(&name))));
         let endpoints = entry.and_then(|entry| entry.endpoints.ready()).cloned();
         let endpoints = endpoints.unwrap_or_default();
-        let live = previous.map_or_else(Arc::default, |unit| Arc::clone(&unit.live));
+        let live = previous.map_or_else(Arc::default, |previous| Arc::clone(&previous.live));
         let security = match previous {
             Some(previous) if previous.is_secured_as(&config) => previous.security.clone(),
-            _ => Security::of(config.tls.as_ref(), shared, super::chance::clock()),
+            _ => Security::of(config.tls.as_ref(), discovery, now),
         };
         if let (Standing::Ready, Security::Lacking(why, _)) = (&standing, &security) {
             standing = Standing::Refused(Arc::clone(why));
         }
-        let mut unit = Self {
+        let mut cluster = Self {
             name,
             route_transport,
             standing,
@@ -116,12 +112,12 @@ impl Unit {
             security,
             left_out: Vec::new(),
         };
-        unit.fill(shared, previous);
-        unit.rebalance(Instant::now(), shared, random);
-        unit
+        cluster.fill(env, previous);
+        cluster.rebalance(now, env, random);
+        cluster
     }
 
-    /// Whether it is what a unit for this would be.
+    /// Whether one made from this would be the same.
     pub(crate) fn is_of(&self, entry: Option<&ClusterEntry>, now: Instant) -> bool {
         if self.security.may_have_come(now) {
             return false;
@@ -151,7 +147,7 @@ impl Unit {
         once.map(|slot| &slot.endpoint)
     }
 
-    fn fill(&mut self, shared: &Shared, previous: Option<&Self>) {
+    fn fill(&mut self, env: &Env, previous: Option<&Self>) {
         if !matches!(self.standing, Standing::Ready) {
             return;
         }
@@ -167,7 +163,7 @@ impl Unit {
         let endpoints = Arc::clone(&self.endpoints);
         for (number, locality) in endpoints.localities.iter().enumerate() {
             for info in &locality.endpoints {
-                let transport = self.transport_of(shared, info);
+                let transport = self.transport_of(env, info);
                 let place = match place(transport, &info.address) {
                     Ok(_) if transport == Transport::Shm && self.config.tls.is_some() => {
                         let why =
@@ -186,9 +182,7 @@ impl Unit {
                 // An address may stand in several priorities.
                 let endpoint = known
                     .entry((key_of(&info.address), transport))
-                    .or_insert_with(|| {
-                        shared.new_endpoint(transport, place, info, (&self.config, &self.security))
-                    });
+                    .or_insert_with(|| self.new_endpoint(env, transport, place, &info.address));
                 let endpoint = Arc::clone(endpoint);
                 self.slots.push(Slot {
                     endpoint,
@@ -252,26 +246,50 @@ impl Unit {
         }
     }
 
+    fn new_endpoint(
+        &self,
+        env: &Env,
+        transport: Transport,
+        place: Place,
+        address: &Address,
+    ) -> Arc<Endpoint> {
+        let mut options = env.options.client.clone();
+        if let Security::Demanded(tls) = &self.security {
+            options.tls = Some(tls.clone());
+        }
+        options.connect_timeout = self.config.connect_timeout;
+        options.call_timeout = env.options.call_timeout;
+        let longest = options.longest_backoff;
+        let connections = (0..env.loop_count())
+            .map(|_| Arc::new(EndpointConnection::new(Arc::clone(&env.signal), longest)));
+        let connections: Box<[_]> = connections.collect();
+        let clients = env.loops().iter().zip(&connections);
+        let clients = clients.map(|(handle, it)| LoopClient::new(handle.clone(), Arc::clone(it)));
+        let clients = clients.collect();
+        Arc::new(Endpoint::new(
+            (key_of(address), transport, place),
+            options,
+            connections,
+            clients,
+            env.timeline,
+        ))
+    }
+
     /// Route, cluster, endpoint, the process's setting, REST: the first that says something.
-    fn transport_of(&self, shared: &Shared, info: &config::EndpointInfo) -> Transport {
+    fn transport_of(&self, env: &Env, info: &config::EndpointInfo) -> Transport {
         self.route_transport
             .or(self.config.transport)
             .or(info.transport)
-            .or(shared.options.transport)
+            .or(env.options.transport)
             .unwrap_or(Transport::Rest)
     }
 
     /// Makes a new balancer if endpoints changed how they are; says whether it did.
-    pub(crate) fn rebalance(
-        &self,
-        now: Instant,
-        shared: &Shared,
-        random: &mut impl Random,
-    ) -> bool {
+    pub(crate) fn rebalance(&self, now: Instant, env: &Env, random: &mut impl Random) -> bool {
         let states: Vec<_> = self
             .slots
             .iter()
-            .map(|slot| slot.state(now, shared, &self.config))
+            .map(|slot| slot.state(now, env, &self.config))
             .collect();
         let mut before = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if *before == states && !states.is_empty() {
@@ -308,19 +326,15 @@ impl Unit {
         let mut slots = self.slots.iter().filter(takes);
         slots.any(|slot| match side {
             Side::Loop(index) => {
-                let line = slot.endpoint.line(index);
-                line.is_some_and(|line| !line.has_failed() && slot.health != Health::Draining)
+                let connection = slot.endpoint.connection(index);
+                connection.is_some_and(|it| !it.has_failed() && slot.health != Health::Draining)
             }
             Side::Thread => slot.endpoint.is_open_to_threads(now),
         })
     }
 
     /// Why nothing can be sent, for people.
-    pub(crate) fn why_nobody(&self, side: Side) -> String {
-        let index = match side {
-            Side::Loop(index) => Some(index),
-            Side::Thread => None,
-        };
+    pub(crate) fn why_no_endpoint(&self, side: Side) -> String {
         let name = &self.name;
         let Some(first) = self.slots.first() else {
             return match self.left_out.first() {
@@ -330,7 +344,7 @@ impl Unit {
         };
         // One of those that were tried says more than one that was not.
         let told = self.slots.iter().take(64).find_map(|slot| {
-            let why = slot.endpoint.why_not(index);
+            let why = slot.endpoint.why_not(side);
             (!why.is_empty()).then(|| (&slot.endpoint.key, why))
         });
         let count = self.slots.len();
@@ -347,7 +361,7 @@ impl Unit {
 }
 
 impl Slot {
-    fn state(&self, now: Instant, shared: &Shared, cluster: &config::Cluster) -> HostState {
+    fn state(&self, now: Instant, env: &Env, cluster: &config::Cluster) -> HostState {
         match self.health {
             Health::Draining => return HostState::Draining,
             Health::Unhealthy => return HostState::Ill,
@@ -355,7 +369,7 @@ impl Slot {
         }
         let is_ill = cluster.health_check.is_some() && self.endpoint.checked().is_ill();
         let is_out = self.endpoint.record.is_ejected() || self.endpoint.silence.is_silent();
-        if is_ill || is_out || !self.is_reachable(now, shared) {
+        if is_ill || is_out || !self.is_reachable(now, env) {
             return HostState::Ill;
         }
         match self.health {
@@ -365,13 +379,12 @@ impl Slot {
     }
 
     /// Unless every loop that wants it has failed to connect to it.
-    fn is_reachable(&self, now: Instant, shared: &Shared) -> bool {
-        let mut lines = shared
-            .wanted_loops()
-            .filter_map(|index| self.endpoint.line(index));
-        match lines.next() {
+    fn is_reachable(&self, now: Instant, env: &Env) -> bool {
+        let loops = env.wanted_loops();
+        let mut connections = loops.filter_map(|index| self.endpoint.connection(index));
+        match connections.next() {
             None => self.endpoint.is_open_to_threads(now),
-            Some(first) => !first.has_failed() || lines.any(|line| !line.has_failed()),
+            Some(first) => !first.has_failed() || connections.any(|it| !it.has_failed()),
         }
     }
 }
@@ -422,34 +435,5 @@ fn key_of(address: &Address) -> Box<str> {
 impl Endpoint {
     fn name(&self) -> (Box<str>, Transport) {
         (self.key.clone(), self.transport)
-    }
-}
-
-impl Shared {
-    fn new_endpoint(
-        &self,
-        transport: Transport,
-        place: Place,
-        info: &config::EndpointInfo,
-        (cluster, security): (&config::Cluster, &Security),
-    ) -> Arc<Endpoint> {
-        let mut options = self.options.client.clone();
-        if let Security::Demanded(tls) = security {
-            options.tls = Some(tls.clone());
-        }
-        options.connect_timeout = cluster.connect_timeout;
-        options.call_timeout = self.options.call_timeout;
-        let key = key_of(&info.address);
-        let lines = self.loops().iter().map(|handle| {
-            let longest = options.longest_backoff;
-            Line::new(handle.clone(), Arc::clone(&self.signal), longest)
-        });
-        let lines = lines.collect();
-        Arc::new(Endpoint::new(
-            (key, transport, place),
-            options,
-            lines,
-            self.timeline,
-        ))
     }
 }

@@ -1,4 +1,5 @@
-//! One connection to one endpoint, driven by one event loop, and when it is made again.
+//! The state of one connection to one endpoint, and when it is made again. Sans-IO: its client
+//! reports what happens to it.
 //!
 //! ```text
 //!          prepare              open
@@ -13,14 +14,11 @@
 //! servers limit how many requests a connection carries. On a connection that carried none it counts
 //! as a loss, so that a peer that only accepts and says goodbye is not connected to without end.
 
-use super::chance::{ThreadRandom, clock};
 use super::signal::Signal;
-use crate::observe::story;
 use crate::policy::protect::backoff::ConnectBackoff;
 use crate::policy::random::Random;
-use corewire_transport::{Client, ClientOptions, ConnectionWatcher, Endpoint, LoopHandle};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A connection that is lost sooner than this after it was opened counts as one that failed: a peer
@@ -30,11 +28,11 @@ const SHORTEST_LIFE: Duration = Duration::from_secs(1);
 /// Why a connection that drains is made anew.
 const PEER_DRAINS: &str = "the peer drains";
 
-/// How a line is, for people.
+/// The state of a connection, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineState {
-    /// Nobody has asked for it.
+    /// No call or channel has needed it yet.
     Idle,
     /// It is being connected.
     Connecting,
@@ -44,7 +42,7 @@ pub enum LineState {
     Waiting,
 }
 
-/// The life of a line: sans-IO, so that every order of events can be tried.
+/// The life of a connection.
 #[derive(Debug)]
 struct Life {
     phase: Phase,
@@ -129,65 +127,38 @@ impl Life {
     }
 }
 
-/// A line.
-pub(crate) struct Line {
-    client: OnceLock<Client>,
-    handle: LoopHandle,
-    /// What calls ask, without a lock.
+/// A connection as calls and the reconciler see it.
+pub(crate) struct EndpointConnection {
+    /// Read by calls, without a lock.
     ready: AtomicBool,
     /// The present connection has been taken for a call.
     used: AtomicBool,
     life: Mutex<Life>,
+    /// Wakes the reconciler at every change.
     signal: Arc<Signal>,
-    myself: Weak<Self>,
 }
 
-impl Line {
-    /// A line whose waits between attempts are at most `longest`, if that says something.
-    pub(crate) fn new(
-        handle: LoopHandle,
-        signal: Arc<Signal>,
-        longest: Option<Duration>,
-    ) -> Arc<Self> {
-        let backoff = longest.map_or_else(ConnectBackoff::default, ConnectBackoff::up_to);
-        Arc::new_cyclic(|myself| Self {
-            client: OnceLock::new(),
-            handle,
+impl EndpointConnection {
+    /// An idle connection; waits between attempts are at most `longest_backoff`, where that is set.
+    pub(crate) fn new(signal: Arc<Signal>, longest_backoff: Option<Duration>) -> Self {
+        let backoff = longest_backoff.map_or_else(ConnectBackoff::default, ConnectBackoff::up_to);
+        Self {
             ready: AtomicBool::new(false),
             used: AtomicBool::new(false),
             life: Mutex::new(Life::new(backoff)),
             signal,
-            myself: Weak::clone(myself),
-        })
+        }
     }
 
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The client, for a call.
-    pub(crate) fn client(&self, endpoint: &Endpoint, options: &ClientOptions) -> &Client {
-        // Read first: a write would take the cache line from other threads.
-        if !self.used.load(Ordering::Relaxed) {
-            self.used.store(true, Ordering::Relaxed);
-        }
-        self.made_client(endpoint, options)
-    }
-
-    fn made_client(&self, endpoint: &Endpoint, options: &ClientOptions) -> &Client {
-        self.client.get_or_init(|| {
-            // The loop must not keep the line, or neither would ever go.
-            let watcher = Arc::new(Watcher(Weak::clone(&self.myself)));
-            self.handle
-                .connect_watched(endpoint.clone(), options.clone(), watcher)
-        })
-    }
-
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
     }
 
-    /// Whether it is not connected and has failed to.
+    /// Whether it is not open and the last attempt to open it failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.life().has_failed()
     }
@@ -196,65 +167,51 @@ impl Line {
         matches!(self.life().phase, Phase::Connecting | Phase::Ready(_))
     }
 
+    /// Its state, and why it ended last.
     pub(crate) fn state(&self) -> (LineState, String) {
         let life = self.life();
         (life.state(), life.why.clone())
     }
 
-    /// Connects if it is time to; gives when it will be.
-    pub(crate) fn tend(
-        &self,
-        now: Instant,
-        endpoint: &Endpoint,
-        options: &ClientOptions,
-    ) -> Option<Instant> {
-        let connect = self.life().wants_to_connect(now);
-        if connect && let Err(error) = self.made_client(endpoint, options).prepare() {
-            self.disconnected(&story(&error));
+    /// A call takes it.
+    pub(crate) fn mark_used(&self) {
+        // Read first: a write would take the cache line from other threads.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Whether it is to be opened now; it counts as connecting from then on.
+    pub(crate) fn wants_to_connect(&self, now: Instant) -> bool {
+        self.life().wants_to_connect(now)
+    }
+
+    /// When it is to be opened again, where that is not now.
+    pub(crate) fn due(&self) -> Option<Instant> {
         self.life().due()
     }
 
-    fn connected(&self) {
-        self.life().connected(clock());
+    /// It is open.
+    pub(crate) fn connected(&self, now: Instant) {
+        self.life().connected(now);
         self.used.store(false, Ordering::Relaxed);
         self.ready.store(true, Ordering::Relaxed);
         self.signal.raise();
     }
 
-    fn disconnected(&self, why: &str) {
+    /// It is lost, or could not be opened.
+    pub(crate) fn disconnected(&self, now: Instant, why: &str, random: &mut impl Random) {
         self.ready.store(false, Ordering::Relaxed);
-        self.life().disconnected(clock(), why, &mut ThreadRandom);
+        self.life().disconnected(now, why, random);
         self.signal.raise();
     }
 
-    fn draining(&self) {
+    /// The peer takes no more calls on it (GOAWAY).
+    pub(crate) fn draining(&self, now: Instant, random: &mut impl Random) {
         self.ready.store(false, Ordering::Relaxed);
         let used = self.used.load(Ordering::Relaxed);
-        self.life().drained(clock(), used, &mut ThreadRandom);
+        self.life().drained(now, used, random);
         self.signal.raise();
-    }
-}
-
-struct Watcher(Weak<Line>);
-
-impl ConnectionWatcher for Watcher {
-    fn connected(&self) {
-        if let Some(line) = self.0.upgrade() {
-            line.connected();
-        }
-    }
-
-    fn disconnected(&self, why: &str) {
-        if let Some(line) = self.0.upgrade() {
-            line.disconnected(why);
-        }
-    }
-
-    fn draining(&self) {
-        if let Some(line) = self.0.upgrade() {
-            line.draining();
-        }
     }
 }
 
