@@ -39,6 +39,12 @@ impl Env {
         Self::with_sides(options, loops, count, now)
     }
 
+    /// Surroundings without event loops, for one simulated loop: connections have no client.
+    #[cfg(test)]
+    pub(crate) fn simulated(options: MeshOptions, now: Instant) -> Self {
+        Self::with_sides(options, Vec::new(), 1, now)
+    }
+
     fn with_sides(
         options: MeshOptions,
         loops: Vec<LoopHandle>,

@@ -40,6 +40,8 @@ mod replay;
 mod secure;
 mod shared;
 mod signal;
+#[cfg(test)]
+mod simulator;
 mod state;
 mod stream;
 mod target;
