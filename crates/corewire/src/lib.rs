@@ -37,6 +37,12 @@ pub use corewire_message::{
     Event, Headers, Inbound, Operation, Origin, Outbound, Peer, Priority, Request, Response,
     Service, Status,
 };
+
+/// Code of the program's own around every call, at either end.
+pub use corewire_message::{
+    Intercepted, InterceptedService, Interceptor, Next, ServiceInterceptor,
+};
+
 pub use corewire_transport::{
     Address, Client, ClientOptions, Endpoint, EndpointFault, EventLoop, LoopHandle, OnFault,
     Protocol, Resolver, Server, ServerCounters, ServerOptions, parse_address,
@@ -58,7 +64,7 @@ pub mod tls {
 
 /// The same for threads that wait.
 pub mod blocking {
-    pub use corewire_message::blocking::{CallStream, Caller, Channel};
+    pub use corewire_message::blocking::{CallStream, Caller, Channel, Intercepted};
     pub use corewire_transport::blocking::Client;
 }
 

@@ -10,7 +10,10 @@ use corewire_mesh::config::{
     VirtualHost,
 };
 use corewire_mesh::{Mesh, MeshOptions};
-use corewire_message::{Body, CallContext, Caller, Headers, Operation, Request, Response, Service};
+use corewire_message::{
+    Body, CallContext, CallError, Caller, Headers, Interceptor, Next, Operation, Request, Response,
+    Service,
+};
 use corewire_transport::{Address, ClientOptions, Endpoint, EventLoop, Protocol, ServerOptions};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -213,4 +216,37 @@ fn the_stages_allocate_nothing() {
             }
         }
     }
+}
+
+/// Hands every request on: what a layer itself costs.
+struct HandsOn;
+
+impl Interceptor for HandsOn {
+    async fn call<N: Next>(&self, request: Request, next: &N) -> Result<Response, CallError> {
+        next.call(request).await
+    }
+}
+
+#[test]
+fn interceptors_allocate_nothing() {
+    let mut event_loop = EventLoop::new().unwrap();
+    let anywhere = Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    let options = Arc::new(ServerOptions::default());
+    let address = event_loop
+        .listen(&anywhere, Arc::new(Echo), options)
+        .unwrap();
+    let snapshot = snapshot(address, Transport::Native, LbPolicy::RoundRobin);
+    let options = MeshOptions::default().with_loop(event_loop.handle());
+    let mesh = Mesh::fixed(snapshot, options).unwrap();
+    let meshed = mesh.channel("test");
+    event_loop
+        .block_on(meshed.ready(Duration::from_secs(10)))
+        .unwrap()
+        .unwrap();
+    let intercepted = meshed.clone().with_interceptor(HandsOn);
+    let intercepted = intercepted.with_interceptor(HandsOn);
+    let make = || request(&[], 100);
+    let (_, without) = count(&mut event_loop, &meshed, &make);
+    let (_, with) = count(&mut event_loop, &intercepted, &make);
+    assert!(with <= without + CALLS / 10, "{with}, {without} without");
 }

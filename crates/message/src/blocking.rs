@@ -3,9 +3,12 @@
 //! A blocking caller drives its own socket; no other thread takes part, so nothing is handed over
 //! and back. May be called from any thread that may block, never from an event loop.
 
-use crate::{Body, CallError, Code, Event, Headers, Request, Response};
+use crate::{Body, CallError, Code, Event, Headers, Interceptor, Next, Request, Response};
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 /// Who carries messages for a thread that waits: the blocking face of [`crate::Caller`].
 pub trait Caller: Send + Sync {
@@ -26,6 +29,90 @@ pub trait Caller: Send + Sync {
     /// # Errors
     /// When there is no connection or no room for another call.
     fn open(&self, request: Request) -> Result<CallStream, CallError>;
+
+    /// The same with an interceptor around it, run on the calling thread; the one that is added last
+    /// runs first.
+    #[must_use]
+    fn with_interceptor<I: Interceptor>(self, interceptor: I) -> Intercepted<I, Self>
+    where
+        Self: Sized,
+    {
+        Intercepted {
+            interceptor,
+            caller: self,
+        }
+    }
+}
+
+/// A blocking caller with an interceptor around it: see [`Caller::with_interceptor`].
+#[derive(Clone, Copy)]
+pub struct Intercepted<I, C> {
+    interceptor: I,
+    caller: C,
+}
+
+/// A blocking caller as an interceptor's next: its futures are ready when they are first polled.
+struct BlockingNext<'a, C>(&'a C);
+
+impl<C: Caller> Next for BlockingNext<'_, C> {
+    type Stream = CallStream;
+
+    async fn call(&self, request: Request) -> Result<Response, CallError> {
+        self.0.call(request)
+    }
+
+    async fn send(&self, event: Event) -> Result<(), CallError> {
+        self.0.send(event)
+    }
+
+    async fn open(&self, request: Request) -> Result<CallStream, CallError> {
+        self.0.open(request)
+    }
+}
+
+impl<I: Interceptor, C: Caller> Caller for Intercepted<I, C> {
+    fn call(&self, request: Request) -> Result<Response, CallError> {
+        let next = BlockingNext(&self.caller);
+        wait(self.interceptor.call(request, &next))?.into_result()
+    }
+
+    fn send(&self, event: Event) -> Result<(), CallError> {
+        wait(self.interceptor.send(event, &BlockingNext(&self.caller)))
+    }
+
+    fn open(&self, request: Request) -> Result<CallStream, CallError> {
+        wait(self.interceptor.open(request, &BlockingNext(&self.caller)))
+    }
+}
+
+impl<I, C: fmt::Debug> fmt::Debug for Intercepted<I, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "blocking::Intercepted({:?})", self.caller)
+    }
+}
+
+/// Waits for a future on this thread. One that awaits nothing but its next is ready at once and costs
+/// no waker.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let mut future = pin!(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    if let Poll::Ready(value) = future.as_mut().poll(&mut cx) {
+        return value;
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
 }
 
 /// One stream, as a transport implements it for a thread.

@@ -1,6 +1,6 @@
 //! The calling side.
 
-use crate::{CallError, CallStream, Event, Request, Response};
+use crate::{CallError, CallStream, Event, Intercepted, Interceptor, Request, Response};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -35,6 +35,15 @@ pub trait Caller: Send + Sync + 'static {
     /// # Errors
     /// When there is no connection or no room for another call.
     fn open(&self, request: Request) -> impl Future<Output = Result<CallStream, CallError>> + Send;
+
+    /// The same with an interceptor around it; the one that is added last runs first.
+    #[must_use]
+    fn with_interceptor<I: Interceptor>(self, interceptor: I) -> Intercepted<I, Self>
+    where
+        Self: Sized,
+    {
+        Intercepted::new(interceptor, self)
+    }
 }
 
 type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, CallError>> + Send + 'a>>;

@@ -1,6 +1,9 @@
 //! The answering side.
 
-use crate::{Bytes, Code, Event, Inbound, Operation, Outbound, Request, Response, Status};
+use crate::{
+    Bytes, Code, Event, Inbound, InterceptedService, Operation, Outbound, Request, Response,
+    ServiceInterceptor, Status,
+};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -110,6 +113,15 @@ pub trait Service: Send + Sync + 'static {
                 format!("{} is not a stream here", request.operation),
             ))
         }
+    }
+
+    /// The same with an interceptor around it; the one that is added last runs first.
+    #[must_use]
+    fn with_interceptor<I: ServiceInterceptor>(self, interceptor: I) -> InterceptedService<I, Self>
+    where
+        Self: Sized,
+    {
+        InterceptedService::new(interceptor, self)
     }
 }
 
