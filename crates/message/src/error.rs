@@ -1,6 +1,6 @@
 //! Why a call did not end well, and whether it may be tried again.
 
-use crate::{Code, Response, Status};
+use crate::{Body, Code, Response, Status};
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -13,12 +13,20 @@ use std::fmt;
 pub struct CallError(Box<Inner>);
 
 struct Inner {
-    kind: ErrorKind,
-    origin: Origin,
-    may_have_executed: bool,
+    fate: Fate,
     context: Cow<'static, str>,
-    response: Option<Response>,
     source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// An answer is there exactly when the kind says so.
+enum Fate {
+    /// Never with status OK.
+    Answered(Response),
+    Unanswered {
+        kind: ErrorKind,
+        origin: Origin,
+        may_have_executed: bool,
+    },
 }
 
 /// What happened to a call that did not end well.
@@ -61,7 +69,8 @@ pub enum Origin {
 }
 
 impl CallError {
-    /// A call that was not answered.
+    /// A call that was not answered. With [`ErrorKind::Answered`] it counts as answered with
+    /// [`Code::Unknown`].
     ///
     /// `context` says what was going on and what to do next; it is for people.
     pub fn new(
@@ -70,22 +79,34 @@ impl CallError {
         may_have_executed: bool,
         context: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self(Box::new(Inner {
+        let context = context.into();
+        if kind == ErrorKind::Answered {
+            return Self::answered(Response::failed(Status::new(Code::Unknown, context)));
+        }
+        let fate = Fate::Unanswered {
             kind,
             origin,
             may_have_executed,
-            context: context.into(),
-            response: None,
-            source: None,
-        }))
+        };
+        Self::of_fate(fate, context)
     }
 
-    /// A call that was answered with a failure.
+    /// A call that was answered with a failure. An answer that says OK is none: it becomes
+    /// [`Code::Unknown`]; [`Response::into_result`] tells the two apart.
     #[must_use]
-    pub fn answered(response: Response) -> Self {
-        let mut error = Self::new(ErrorKind::Answered, Origin::Peer, true, "");
-        error.0.response = Some(response);
-        error
+    pub fn answered(mut response: Response) -> Self {
+        if response.status.is_ok() {
+            response.status = Status::new(Code::Unknown, "an answer of OK was taken for a failure");
+        }
+        Self::of_fate(Fate::Answered(response), Cow::Borrowed(""))
+    }
+
+    fn of_fate(fate: Fate, context: Cow<'static, str>) -> Self {
+        Self(Box::new(Inner {
+            fate,
+            context,
+            source: None,
+        }))
     }
 
     /// The deadline passed.
@@ -109,50 +130,66 @@ impl CallError {
     /// What happened.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
-        self.0.kind
+        match self.0.fate {
+            Fate::Answered(_) => ErrorKind::Answered,
+            Fate::Unanswered { kind, .. } => kind,
+        }
     }
 
     /// Who found the fault.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        self.0.origin
+        match self.0.fate {
+            Fate::Answered(_) => Origin::Peer,
+            Fate::Unanswered { origin, .. } => origin,
+        }
     }
 
     /// Whether the service may have executed the message.
     #[must_use]
     pub fn may_have_executed(&self) -> bool {
-        self.0.may_have_executed
+        match self.0.fate {
+            Fate::Answered(_) => true,
+            Fate::Unanswered {
+                may_have_executed, ..
+            } => may_have_executed,
+        }
     }
 
     /// The code that describes it best; an answered call's own.
     #[must_use]
     pub fn code(&self) -> Code {
-        match (&self.0.response, self.0.kind) {
-            (Some(response), _) => response.status.code(),
-            (None, ErrorKind::DeadlineExceeded) => Code::DeadlineExceeded,
-            (None, ErrorKind::Cancelled) => Code::Cancelled,
-            (None, ErrorKind::Overloaded) => Code::ResourceExhausted,
-            (None, ErrorKind::Unsendable) => Code::InvalidArgument,
-            (None, ErrorKind::Protocol | ErrorKind::Answered) => Code::Internal,
-            (None, ErrorKind::NotSent | ErrorKind::FateUnknown | ErrorKind::Refused) => {
-                Code::Unavailable
-            }
+        let kind = match &self.0.fate {
+            Fate::Answered(response) => return response.status.code(),
+            Fate::Unanswered { kind, .. } => kind,
+        };
+        match kind {
+            ErrorKind::DeadlineExceeded => Code::DeadlineExceeded,
+            ErrorKind::Cancelled => Code::Cancelled,
+            ErrorKind::Overloaded => Code::ResourceExhausted,
+            ErrorKind::Unsendable => Code::InvalidArgument,
+            ErrorKind::Protocol => Code::Internal,
+            ErrorKind::Answered => Code::Unknown,
+            ErrorKind::NotSent | ErrorKind::FateUnknown | ErrorKind::Refused => Code::Unavailable,
         }
     }
 
     /// The status that describes it best, for handing on to one's own caller.
     #[must_use]
     pub fn to_status(&self) -> Status {
-        match &self.0.response {
-            Some(response) => response.status.clone(),
-            None => Status::new(self.code(), self.to_string()),
+        match &self.0.fate {
+            Fate::Answered(response) => response.status.clone(),
+            Fate::Unanswered { .. } => Status::new(self.code(), self.to_string()),
         }
     }
 
-    /// The answer, if there was one.
+    /// The answer, if there was one; it says a failure.
     #[must_use]
     pub fn response(&self) -> Option<&Response> {
-        self.0.response.as_ref()
+        match &self.0.fate {
+            Fate::Answered(response) => Some(response),
+            Fate::Unanswered { .. } => None,
+        }
     }
 
     /// The answer, if there was one, otherwise the error again.
@@ -160,17 +197,21 @@ impl CallError {
     /// # Errors
     /// When the call was not answered.
     pub fn into_response(mut self) -> Result<Response, Self> {
-        self.0.response.take().ok_or(self)
+        match &mut self.0.fate {
+            // The error ends here: what it is left with is never seen.
+            Fate::Answered(response) => Ok(std::mem::replace(response, Response::ok(Body::new()))),
+            Fate::Unanswered { .. } => Err(self),
+        }
     }
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(response) = &self.0.response {
+        if let Some(response) = self.response() {
             return write!(f, "answered with {}", response.status);
         }
         f.write_str(&self.0.context)?;
-        f.write_str(if self.0.may_have_executed {
+        f.write_str(if self.may_have_executed() {
             " (it may have been executed)"
         } else {
             " (it was not executed)"
@@ -181,11 +222,11 @@ impl fmt::Display for CallError {
 impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallError")
-            .field("kind", &self.0.kind)
-            .field("origin", &self.0.origin)
-            .field("may_have_executed", &self.0.may_have_executed)
+            .field("kind", &self.kind())
+            .field("origin", &self.origin())
+            .field("may_have_executed", &self.may_have_executed())
             .field("context", &self.0.context)
-            .field("response", &self.0.response)
+            .field("response", &self.response())
             .field("source", &self.0.source)
             .finish()
     }
@@ -209,6 +250,28 @@ mod tests {
         assert!(error.may_have_executed());
         assert_eq!(error.to_string(), "answered with NOT_FOUND: no such GUTI");
         assert_eq!(error.into_response().unwrap(), response);
+    }
+
+    #[test]
+    fn an_error_is_answered_exactly_when_it_has_a_response_that_says_a_failure() {
+        let mistaken = CallError::answered(Response::ok(Body::new()));
+        let without = CallError::new(ErrorKind::Answered, Origin::Local, false, "no answer");
+        for error in [mistaken, without] {
+            assert_eq!(
+                (error.kind(), error.origin()),
+                (ErrorKind::Answered, Origin::Peer)
+            );
+            assert_eq!(error.code(), Code::Unknown);
+            let response = error.into_response().unwrap();
+            assert!(!response.status.is_ok() && response.into_result().is_err());
+        }
+        for kind in [ErrorKind::NotSent, ErrorKind::Refused, ErrorKind::Protocol] {
+            let error = CallError::new(kind, Origin::Local, false, "").with_source("cause");
+            assert!(error.response().is_none());
+            let error = error.into_response().unwrap_err();
+            assert_eq!(error.kind(), kind);
+            assert!(error.source().is_some(), "nothing is lost");
+        }
     }
 
     #[test]

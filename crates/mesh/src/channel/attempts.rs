@@ -20,7 +20,7 @@ use super::env::{Env, Side};
 use super::message::{CallHead, Kind, Message};
 use super::permit::{InFlight, OpenStream, Permit, admit, local};
 use super::pick::{Tried, pick};
-use super::plan::{Limit, Plan, RouteView, Verdict, answer, with_status};
+use super::plan::{Limit, Plan, RouteView, Verdict};
 use super::record;
 use super::target::TargetState;
 use crate::observe::Counter;
@@ -30,7 +30,7 @@ use crate::policy::protect::deadline;
 use crate::policy::protect::fault_injection::faults;
 use crate::policy::protect::retry::{Next, Tries};
 use crate::policy::random::{Random, mix};
-use corewire_message::{Body, CallError, Code, ErrorKind, Origin, Response, Status};
+use corewire_message::{Body, CallError, Code, ErrorKind, Origin, Response};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -362,9 +362,8 @@ impl<'p> Routed<'p> {
     /// The answer of a call that a fault aborts.
     fn aborted(&self, abort: Answer) -> Step<'p> {
         add(&self.cluster.live.counters.aborted);
-        let status = Status::new(abort.code, "fault injected by the mesh's policy");
-        let response = with_status(Response::failed(status), abort);
-        Step::Finish(Finish::Answer(Err(CallError::answered(response))))
+        let answer = abort.into_result("fault injected by the mesh's policy", Body::new());
+        Step::Finish(Finish::Answer(answer))
     }
 
     /// Where the next attempt goes.
@@ -462,12 +461,12 @@ impl<'p> Routed<'p> {
             }
         }
         // Both ends watch the deadline: which of them reports first is chance.
-        let outcome = match outcome {
-            Outcome::Answered(Answer {
-                code: Code::DeadlineExceeded,
-                status: 504,
-            }) if now + DEADLINE_ROUNDING >= self.try_until => Outcome::TimedOut,
-            outcome => outcome,
+        let is_timeout = outcome == Outcome::Answered(Answer::of_code(Code::DeadlineExceeded))
+            && now + DEADLINE_ROUNDING >= self.try_until;
+        let outcome = if is_timeout {
+            Outcome::TimedOut
+        } else {
+            outcome
         };
         // The attempt is no longer in flight.
         self.stage = Stage::Picking { waited: false };
@@ -534,7 +533,7 @@ fn take_token(
     add(&cluster.live.counters.rate_limited);
     let status = limit.config.status;
     if status != 429
-        && let Err(answered) = answer(status, Body::new())
+        && let Err(answered) = Answer::of_status(status).into_result("", Body::new())
     {
         return Err(answered);
     }

@@ -5,11 +5,11 @@ use super::cluster::ClusterRuntime;
 use super::endpoint::Endpoint;
 use super::env::Env;
 use crate::config::{HealthCheck, Transport};
+use crate::policy::outcome::Outcome;
 use crate::policy::protect::health_check::Answer;
 use crate::policy::random::Random;
 use corewire_message::health::{CHECK, Serving, question};
-use corewire_message::{CallError, Caller, Code, ErrorKind, Request, Response};
-use corewire_wire::mapping::status::http_status_of;
+use corewire_message::{CallError, Caller, Code, Request, Response};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,16 +68,15 @@ fn answer_of(
     check: &HealthCheck,
     transport: Transport,
 ) -> Answer {
-    // An answer is an answer, whether it says "done" or "failed".
-    let response = match result.or_else(CallError::into_response) {
-        Ok(response) => response,
-        // The state of its connection is known otherwise, and a limit of others says nothing about it.
-        Err(error) if matches!(error.kind(), ErrorKind::NotSent) => return Answer::NotAsked,
-        Err(_) => return Answer::Failed,
-    };
     let is_rest = transport == Transport::Rest;
-    match response.status.code() {
-        Code::Ok => match Serving::from_message(&response.body.into_bytes()) {
+    let (code, status) = match Outcome::of(&result) {
+        Outcome::Answered(answer) => (answer.code(), answer.status()),
+        // The state of its connection is known otherwise.
+        Outcome::NotSent => return Answer::NotAsked,
+        _ => return Answer::Failed,
+    };
+    match code {
+        Code::Ok => match result.ok().and_then(serving) {
             Some(Serving::Serving) => Answer::Serving,
             Some(Serving::NotServing | Serving::ServiceUnknown) => Answer::NotServing,
             // A foreign function answers every path with something of its own.
@@ -87,9 +86,13 @@ fn answer_of(
         Code::Unimplemented | Code::Unauthenticated | Code::PermissionDenied => Answer::Unknown,
         Code::NotFound if check.service.is_empty() || is_rest => Answer::Unknown,
         // 4xx: it is there, and does not know such questions. Not when it has too much to do.
-        _ if is_rest && !matches!(http_status_of(&response), 408 | 429 | 500..) => Answer::Unknown,
+        _ if is_rest && !matches!(status, 408 | 429 | 500..) => Answer::Unknown,
         _ => Answer::Failed,
     }
+}
+
+fn serving(response: Response) -> Option<Serving> {
+    Serving::from_message(&response.body.into_bytes())
 }
 
 #[cfg(test)]

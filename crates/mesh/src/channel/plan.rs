@@ -12,8 +12,7 @@ use crate::policy::route::hash_policy::Hasher;
 use crate::policy::route::weighted::Weighted;
 use crate::policy::timeline::Timeline;
 use crate::policy::{resolve, route};
-use corewire_message::{Body, CallError, ErrorKind, Headers, Operation, Origin, Response, Status};
-use corewire_wire::mapping::status::{HTTP_STATUS, http_status};
+use corewire_message::{Body, CallError, ErrorKind, Headers, Operation, Origin, Response};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -173,7 +172,8 @@ impl Plan {
         let forward = match &host.routes[number].action {
             RouteAction::Forward(_) => routes.get(number).and_then(|it| it.forward.as_ref()),
             RouteAction::Answer { status, body } => {
-                return Verdict::Answer(answer(*status, Body::copy_from_slice(body)));
+                let body = Body::copy_from_slice(body);
+                return Verdict::Answer(Answer::of_status(*status).into_result("", body));
             }
             RouteAction::Unsupported { reason } => {
                 return refuse(format!(
@@ -300,28 +300,6 @@ pub(crate) struct RouteView<'p> {
 fn refuse(why: String) -> Verdict {
     let error = CallError::new(ErrorKind::NotSent, Origin::Local, false, why);
     Verdict::Answer(Err(error))
-}
-
-/// The answer with this HTTP status.
-pub(crate) fn answer(status: u16, body: Body) -> Result<Response, CallError> {
-    let answer = Answer::of_status(status);
-    let response = Response {
-        status: Status::of(answer.code),
-        headers: Headers::new(),
-        body,
-    };
-    with_status(response, answer).into_result()
-}
-
-/// The response with the HTTP status named, where its code does not say it.
-pub(crate) fn with_status(mut response: Response, answer: Answer) -> Response {
-    if answer.status != http_status(answer.code) {
-        // Three digits are a value that any header can have.
-        let _is_valid = response
-            .headers
-            .append(HTTP_STATUS, answer.status.to_string());
-    }
-    response
 }
 
 struct Maker<'a, 'f> {

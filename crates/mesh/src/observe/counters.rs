@@ -1,8 +1,7 @@
 //! Counters that threads do not share: each thread adds to a part of its own, a reader adds the
 //! parts up.
 
-use crate::policy::outcome::{Answer, Outcome};
-use corewire_message::Code;
+use crate::policy::outcome::Outcome;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -99,7 +98,7 @@ impl Counter {
     #[must_use]
     pub const fn of(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Answered(Answer { code: Code::Ok, .. }) => Self::Ok,
+            Outcome::Answered(answer) if answer.is_success() => Self::Ok,
             Outcome::Answered(_) => match outcome.verdict() {
                 Some(crate::policy::outcome::Verdict::Success) => Self::Rejected,
                 _ => Self::Failed,
@@ -227,6 +226,7 @@ pub(crate) fn add(counter: &AtomicU64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use corewire_message::Code;
 
     #[test]
     fn threads_add_up() {

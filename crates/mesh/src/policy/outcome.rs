@@ -1,16 +1,18 @@
 //! How a try ended, in the words that retries and outlier detection use.
 
-use corewire_message::{CallError, Code, ErrorKind, Origin, Response};
-use corewire_wire::mapping::status::{code_of_http_status, http_status, http_status_of};
+use corewire_message::{Body, CallError, Code, ErrorKind, Headers, Origin, Response, Status};
+use corewire_wire::mapping::status::{
+    HTTP_STATUS, code_of_http_status, http_status, http_status_of,
+};
+use std::borrow::Cow;
 
-/// What came back: the gRPC code, and the HTTP status, which REST answers say themselves.
+/// What came back: the gRPC code and the HTTP status, one of which stands for the other where a
+/// protocol says one alone. Policies see answers in this form only, whatever protocol they came by
+/// and whether a caller holds them as a response or as an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "an answer has these two")]
 pub struct Answer {
-    /// The gRPC code.
-    pub code: Code,
-    /// The HTTP status; of an answer that says none, the one that stands for its code.
-    pub status: u16,
+    code: Code,
+    status: u16,
 }
 
 impl Answer {
@@ -40,6 +42,47 @@ impl Answer {
                 _ => http_status_of(response),
             },
         }
+    }
+
+    /// The gRPC code.
+    #[must_use]
+    pub const fn code(self) -> Code {
+        self.code
+    }
+
+    /// The HTTP status; of an answer that says none, the one that stands for its code.
+    #[must_use]
+    pub const fn status(self) -> u16 {
+        self.status
+    }
+
+    /// Whether it says a success.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        matches!(self.code, Code::Ok)
+    }
+
+    /// What a caller gets that is answered so: a response, or an error with it.
+    ///
+    /// # Errors
+    /// When it says a failure.
+    pub fn into_result(
+        self,
+        message: impl Into<Cow<'static, str>>,
+        body: Body,
+    ) -> Result<Response, CallError> {
+        let mut headers = Headers::new();
+        if self.status != http_status(self.code) {
+            // Three digits are a value that any header can have.
+            let _is_valid = headers.append(HTTP_STATUS, self.status.to_string());
+        }
+        let status = Status::new(self.code, message);
+        let response = Response {
+            status,
+            headers,
+            body,
+        };
+        response.into_result()
     }
 }
 
@@ -77,7 +120,7 @@ impl Outcome {
     /// Whether it was answered well.
     #[must_use]
     pub const fn is_success(self) -> bool {
-        matches!(self, Self::Answered(Answer { code: Code::Ok, .. }))
+        matches!(self, Self::Answered(answer) if answer.is_success())
     }
 
     /// How a try with this result ended.
@@ -171,7 +214,6 @@ pub enum Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corewire_message::Status;
 
     #[test]
     fn every_end_has_its_word() {
@@ -285,6 +327,23 @@ mod tests {
             let outcome = Outcome::of(&response.into_result());
             assert_eq!(outcome, Outcome::Answered(Answer { code, status }));
             assert_eq!(outcome.verdict(), Some(verdict), "{status}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_the_same_as_a_response_and_as_an_error_and_says_code_and_status() {
+        let answers = Code::ALL.into_iter().map(Answer::of_code);
+        for answer in answers.chain((200..=599).map(Answer::of_status)) {
+            let result = answer.into_result("why", Body::new());
+            assert_eq!(result.is_ok(), answer.is_success());
+            let outcome = Outcome::of(&result);
+            let response = result.or_else(CallError::into_response).unwrap();
+            assert_eq!(Outcome::of(&Ok(response)), outcome);
+            assert_eq!(outcome.is_success(), answer.is_success());
+            if !answer.is_success() {
+                assert_eq!(outcome, Outcome::Answered(answer));
+                assert_eq!(outcome.http_status(), Some(answer.status()));
+            }
         }
     }
 

@@ -107,7 +107,7 @@ fn abort(abort: &FaultAbort, headers: &Headers, random: &mut impl Random) -> Opt
         )]
         _ => return None,
     };
-    let fails = answer.code != Code::Ok && fraction.holds(random.next());
+    let fails = !answer.is_success() && fraction.holds(random.next());
     fails.then_some(answer)
 }
 

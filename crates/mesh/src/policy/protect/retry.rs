@@ -168,7 +168,7 @@ fn names(policy: &RetryPolicy, outcome: Outcome) -> bool {
 /// gRPC's hold where the status means the code. A status of another kind that is only the nearest to a
 /// code (408, 413) meets none of them: the server is well, the request was not.
 fn of_answer(answer: Answer) -> RetryOn {
-    let Answer { code, status } = answer;
+    let (code, status) = (answer.code(), answer.status());
     let by_status = match status {
         409 => RetryOn::RETRIABLE_4XX,
         502..=504 => RetryOn::SERVER_ERROR | RetryOn::GATEWAY_ERROR,
