@@ -5,8 +5,8 @@
 //!                     [ejects_after=N] [ejects_at_most=PERCENT] [soft=N] [hard=N] [drops=PERCENT]
 //!   cluster smf pending
 //!   route [cluster=smf] [timeout=T] [stream=T] [retry=CONDITION,..] [retries=N] [backoff=BASE,MAX]
-//!         [per_try=T] [repeatable=yes] [delay=T] [abort=STATUS] [mirror=CLUSTER] [limit=TOKENS,T]
-//!         [answer=STATUS]
+//!         [per_try=T] [repeatable=yes] [delay=T] [abort=STATUS] [faults=N] [mirror=CLUSTER]
+//!         [limit=TOKENS,T] [answer=STATUS]
 //! ```
 
 use super::duration;
@@ -123,6 +123,7 @@ fn route(target: &str, words: &[&str]) -> Route {
                     fraction: Fraction::ALWAYS,
                 });
             }
+            "faults" => fault.get_or_insert_default().max_active = Some(number(value)),
             "abort" => {
                 let status = value.parse().expect("a status");
                 fault.get_or_insert_default().abort = Some(FaultAbort {
