@@ -3,7 +3,8 @@
 //! A blocking caller drives its own socket; no other thread takes part, so nothing is handed over
 //! and back. May be called from any thread that may block, never from an event loop.
 
-use crate::{Body, CallError, Code, Event, Headers, Interceptor, Next, Request, Response};
+use crate::interceptor::{Interceptor, Next};
+use crate::{Body, CallError, Code, Event, Headers, Request, Response};
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;

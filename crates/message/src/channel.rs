@@ -1,6 +1,7 @@
 //! The calling side.
 
-use crate::{CallError, CallStream, Event, Intercepted, Interceptor, Request, Response};
+use crate::interceptor::{Interceptor, Next};
+use crate::{CallError, CallStream, Event, Request, Response};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -43,6 +44,69 @@ pub trait Caller: Send + Sync + 'static {
         Self: Sized,
     {
         Intercepted::new(interceptor, self)
+    }
+}
+
+/// A caller with an interceptor around it: see [`Caller::with_interceptor`].
+#[derive(Clone, Copy)]
+pub struct Intercepted<I, C> {
+    interceptor: I,
+    caller: C,
+}
+
+impl<I, C> Intercepted<I, C> {
+    const fn new(interceptor: I, caller: C) -> Self {
+        Self {
+            interceptor,
+            caller,
+        }
+    }
+
+    /// The caller within.
+    pub const fn caller(&self) -> &C {
+        &self.caller
+    }
+}
+
+/// A caller as an interceptor's next. A type of its own, so that callers have each method once.
+struct CallerNext<'a, C>(&'a C);
+
+impl<C: Caller> Next for CallerNext<'_, C> {
+    type Stream = CallStream;
+
+    fn call(&self, request: Request) -> impl Future<Output = Result<Response, CallError>> + Send {
+        self.0.call(request)
+    }
+
+    fn send(&self, event: Event) -> impl Future<Output = Result<(), CallError>> + Send {
+        self.0.send(event)
+    }
+
+    fn open(&self, request: Request) -> impl Future<Output = Result<CallStream, CallError>> + Send {
+        self.0.open(request)
+    }
+}
+
+impl<I: Interceptor, C: Caller> Caller for Intercepted<I, C> {
+    async fn call(&self, request: Request) -> Result<Response, CallError> {
+        let next = CallerNext(&self.caller);
+        self.interceptor.call(request, &next).await?.into_result()
+    }
+
+    async fn send(&self, event: Event) -> Result<(), CallError> {
+        let next = CallerNext(&self.caller);
+        self.interceptor.send(event, &next).await
+    }
+
+    async fn open(&self, request: Request) -> Result<CallStream, CallError> {
+        let next = CallerNext(&self.caller);
+        self.interceptor.open(request, &next).await
+    }
+}
+
+impl<I, C: fmt::Debug> fmt::Debug for Intercepted<I, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Intercepted({:?})", self.caller)
     }
 }
 

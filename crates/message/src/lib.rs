@@ -42,14 +42,14 @@ mod stream;
 
 pub use body::{Body, INLINE_HEAD};
 pub use bytes::Bytes;
-pub use channel::{Caller, Channel};
+pub use channel::{Caller, Channel, Intercepted};
 pub use code::Code;
 pub use error::{CallError, ErrorKind, Origin};
 pub use headers::{HeaderFault, Headers, MAX_NAME_OCTETS, MAX_VALUE_OCTETS};
-pub use interceptor::{Intercepted, InterceptedService, Interceptor, Next, ServiceInterceptor};
+pub use interceptor::{Interceptor, Next};
 pub use operation::{Operation, OperationFault};
 pub use priority::{Priority, PriorityFault};
 pub use request::{Event, Request, Response};
-pub use service::{CallContext, CallKind, Peer, Service};
+pub use service::{CallContext, CallKind, InterceptedService, Peer, Service, ServiceInterceptor};
 pub use status::Status;
 pub use stream::{CallStream, Inbound, Outbound, ReceiveMessages, SendMessages};

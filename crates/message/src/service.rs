@@ -1,9 +1,7 @@
 //! The answering side.
 
-use crate::{
-    Bytes, Code, Event, Inbound, InterceptedService, Operation, Outbound, Request, Response,
-    ServiceInterceptor, Status,
-};
+use crate::{Bytes, Code, Event, Inbound, Operation, Outbound, Request, Response, Status};
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -122,6 +120,117 @@ pub trait Service: Send + Sync + 'static {
         Self: Sized,
     {
         InterceptedService::new(interceptor, self)
+    }
+}
+
+/// A layer around the calls that a [`Service`] answers. Each method hands on by default.
+///
+/// Its methods run where the service's do, on the event loop of the connection, and must not block.
+///
+/// ```
+/// use corewire_message::{
+///     CallContext, Code, Request, Response, Service, ServiceInterceptor, Status,
+/// };
+///
+/// /// Refuses peers without a certificate.
+/// struct MutualTls;
+///
+/// impl ServiceInterceptor for MutualTls {
+///     async fn call<S: Service>(
+///         &self,
+///         context: &CallContext,
+///         request: Request,
+///         next: &S,
+///     ) -> Response {
+///         match context.peer().certificate {
+///             Some(_) => next.call(context, request).await,
+///             None => Response::failed(Status::of(Code::Unauthenticated)),
+///         }
+///     }
+/// }
+/// ```
+pub trait ServiceInterceptor: Send + Sync + 'static {
+    /// Lets the service answer a request, or answers it.
+    fn call<S: Service>(
+        &self,
+        context: &CallContext,
+        request: Request,
+        next: &S,
+    ) -> impl Future<Output = Response> + Send {
+        next.call(context, request)
+    }
+
+    /// Gives the service an event, or drops it.
+    fn event<S: Service>(
+        &self,
+        context: &CallContext,
+        event: Event,
+        next: &S,
+    ) -> impl Future<Output = ()> + Send {
+        next.event(context, event)
+    }
+
+    /// Lets the service serve a stream, or ends it.
+    fn stream<S: Service>(
+        &self,
+        context: &CallContext,
+        request: Request,
+        inbound: Inbound,
+        outbound: Outbound,
+        next: &S,
+    ) -> impl Future<Output = Response> + Send {
+        next.stream(context, request, inbound, outbound)
+    }
+}
+
+/// A service with an interceptor around it: see [`Service::with_interceptor`].
+#[derive(Clone, Copy)]
+pub struct InterceptedService<I, S> {
+    interceptor: I,
+    service: S,
+}
+
+impl<I, S> InterceptedService<I, S> {
+    const fn new(interceptor: I, service: S) -> Self {
+        Self {
+            interceptor,
+            service,
+        }
+    }
+}
+
+impl<I: ServiceInterceptor, S: Service> Service for InterceptedService<I, S> {
+    fn kind(&self, operation: &Operation) -> Option<CallKind> {
+        self.service.kind(operation)
+    }
+
+    fn call(
+        &self,
+        context: &CallContext,
+        request: Request,
+    ) -> impl Future<Output = Response> + Send {
+        self.interceptor.call(context, request, &self.service)
+    }
+
+    fn event(&self, context: &CallContext, event: Event) -> impl Future<Output = ()> + Send {
+        self.interceptor.event(context, event, &self.service)
+    }
+
+    fn stream(
+        &self,
+        context: &CallContext,
+        request: Request,
+        inbound: Inbound,
+        outbound: Outbound,
+    ) -> impl Future<Output = Response> + Send {
+        self.interceptor
+            .stream(context, request, inbound, outbound, &self.service)
+    }
+}
+
+impl<I, S: fmt::Debug> fmt::Debug for InterceptedService<I, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InterceptedService({:?})", self.service)
     }
 }
 

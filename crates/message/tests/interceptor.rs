@@ -1,5 +1,10 @@
-use super::*;
-use crate::{Body, Channel, Code, Peer, Status, blocking};
+//! Interceptors around callers, blocking callers and services.
+
+use corewire_message::{
+    Body, CallContext, CallError, CallKind, CallStream, Caller, Channel, Code, Event, Interceptor,
+    Next, Operation, Peer, Request, Response, Service, ServiceInterceptor, Status, blocking,
+};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
