@@ -13,33 +13,16 @@ struct ReplayableRequest {
     /// Without its headers once it was sent.
     request: Request,
     kept: KeptHeaders,
+    /// The header block that is kept, where it is short.
+    block: [u8; INLINE],
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would be the allocation that this avoids"
-)]
 enum KeptHeaders {
     /// The request was not sent yet and has its headers.
     Unsent,
-    None,
-    Inline([u8; INLINE], usize),
+    /// The first bytes of `block`.
+    Short(usize),
     Long(Headers),
-}
-
-impl KeptHeaders {
-    fn of(headers: &Headers) -> Self {
-        let block = headers.as_block();
-        if block.is_empty() {
-            Self::None
-        } else if block.len() <= INLINE {
-            let mut inline = [0; INLINE];
-            inline[..block.len()].copy_from_slice(block);
-            Self::Inline(inline, block.len())
-        } else {
-            Self::Long(headers.clone())
-        }
-    }
 }
 
 impl ReplayableRequest {
@@ -47,6 +30,7 @@ impl ReplayableRequest {
         Self {
             request,
             kept: KeptHeaders::Unsent,
+            block: [0; INLINE],
         }
     }
 
@@ -63,17 +47,14 @@ impl ReplayableRequest {
     /// The request for the next attempt, with this deadline.
     fn next(&mut self, deadline: Instant) -> Request {
         let headers = match &self.kept {
-            KeptHeaders::Unsent => {
-                self.kept = KeptHeaders::of(&self.request.headers);
-                std::mem::take(&mut self.request.headers)
-            }
-            KeptHeaders::None => Headers::new(),
-            KeptHeaders::Long(headers) => headers.clone(),
-            KeptHeaders::Inline(block, length) => {
-                let block = Bytes::copy_from_slice(&block[..*length]);
+            KeptHeaders::Unsent => self.keep_headers(),
+            KeptHeaders::Short(0) => Headers::new(),
+            KeptHeaders::Short(length) => {
+                let block = Bytes::copy_from_slice(&self.block[..*length]);
                 // It was a valid block before.
                 Headers::from_block(block).unwrap_or_default()
             }
+            KeptHeaders::Long(headers) => headers.clone(),
         };
         Request {
             operation: self.request.operation.clone(),
@@ -82,6 +63,20 @@ impl ReplayableRequest {
             deadline: Some(deadline),
             priority: self.request.priority,
         }
+    }
+
+    /// Takes the headers out and keeps a copy.
+    fn keep_headers(&mut self) -> Headers {
+        let headers = std::mem::take(&mut self.request.headers);
+        let block = headers.as_block();
+        self.kept = match self.block.get_mut(..block.len()) {
+            Some(short) => {
+                short.copy_from_slice(block);
+                KeptHeaders::Short(block.len())
+            }
+            None => KeptHeaders::Long(headers.clone()),
+        };
+        headers
     }
 
     /// A copy for a mirror, before the request was sent.
