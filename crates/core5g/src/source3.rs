@@ -13,7 +13,8 @@
 use crate::runtime::{Flow, Sbi, SbiFailure, SbiRequest};
 use serde_json::Value;
 
-const SERVICE: &str = "nudm-uecm";
+/// The service whose operations these are.
+pub(crate) const SERVICE: &str = "nudm-uecm";
 
 /// Asks the UDM for one of its UECM operations.
 ///
@@ -23,12 +24,23 @@ pub(crate) async fn ask(
     sbi: &Sbi,
     operation: &str,
     whose: &str,
-    mut changes: Value,
+    changes: Value,
 ) -> Result<Value, SbiFailure> {
-    changes["supi"] = whose.into();
-    let path = format!("/source3/v1/{SERVICE}/{operation}");
-    let request = SbiRequest::post(path).json(&changes)?;
+    let request = request(operation, whose, changes)?;
     sbi.call(SERVICE, request).await?.json()
+}
+
+/// The request of one of its UECM operations, of the UE that is named so.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub(crate) fn request(
+    operation: &str,
+    supi_or_suci: &str,
+    mut changes: Value,
+) -> Result<SbiRequest, SbiFailure> {
+    changes["supi"] = supi_or_suci.into();
+    SbiRequest::post(format!("/source3/v1/{SERVICE}/{operation}")).json(&changes)
 }
 
 /// Says what has become of a UE, where that flow drives; nothing otherwise. The procedure goes on

@@ -1,12 +1,13 @@
 //! `corewire nf amf`.
 
-use super::gnb::{self, Gnbs};
-use super::gutis::Gutis;
-use super::network::Network;
-use super::releases::{self, Releases};
-use super::silence::{self, Patience, Silence};
-use super::ues::Ues;
-use super::{Amf, Numbers, namf};
+use super::context::gnbs::Gnbs;
+use super::context::network::Network;
+use super::context::releases::Releases;
+use super::context::silence::{Patience, Silence};
+use super::context::ue::{Amf, Gutis, Numbers};
+use super::context::ues::Ues;
+use super::driver::{self, Loops};
+use super::procedures::namf;
 use crate::nas::{Ciphering, Integrity, Snssai, Tac, can_be_said};
 use crate::runtime::{NfOptions, Profile, serve};
 use anyhow::Context as _;
@@ -90,8 +91,12 @@ impl AmfArgs {
             )),
         };
         serve(&self.nf, profile, |runtime| {
+            let loops = Arc::new(Loops(runtime.clone()));
             let amf = Arc::new(Amf {
-                runtime: runtime.clone(),
+                own: driver::own(runtime),
+                clock: Arc::clone(&loops) as _,
+                peers: loops,
+                start: driver::starter(runtime),
                 network: Network {
                     name: "corewire-amf".to_owned(),
                     guami,
@@ -106,7 +111,7 @@ impl AmfArgs {
                     t3512: Duration::from_secs(self.t3512),
                     grace: Duration::from_secs(self.grace),
                 }),
-                releases: Releases::new(),
+                releases: Arc::new(Releases::new()),
                 gnbs: Gnbs::new(self.gnbs as usize, self.gnbs_waiting as usize),
                 numbers: Numbers {
                     registered: runtime.gauge("registered"),
@@ -114,9 +119,8 @@ impl AmfArgs {
                     gnbs: runtime.gauge("gnbs"),
                 },
             });
-            silence::watch(&amf);
-            releases::work(&amf);
-            gnb::listen(&amf, &self.n2, &self.n2_listen)?;
+            driver::start_tasks(runtime, &amf);
+            driver::listen(runtime, &amf, &self.n2, &self.n2_listen)?;
             Ok(namf::router(amf))
         })
     }

@@ -1,7 +1,7 @@
 //! Nausf_UEAuthentication (TS 29.509).
 
-use super::super::ue::Ue;
 use crate::aka::{Autn, Auts, HxresStar, Kseaf, Rand, ResStar, ServingNetwork, Supi};
+use crate::amf::context::ue::Ue;
 use crate::nas::MmCause;
 use crate::runtime::{Flow, SbiAnswer, SbiFailure, SbiRequest, path_of};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ pub(in crate::amf) async fn authenticate(
     if let Some((rand, auts)) = resynchronisation {
         asked["resynchronizationInfo"] = json!({"rand": rand.to_hex(), "auts": auts.to_hex()});
     }
-    let path = match ue.amf.runtime.flow() {
+    let path = match ue.amf.own.flow {
         Flow::ThreeGpp => CONTEXTS,
         Flow::Source3 => SOURCE3,
     };
@@ -85,7 +85,7 @@ pub(in crate::amf) async fn authenticate(
         Ok(request) => ue.sbi.call(SERVICE, request).await,
         Err(failure) => Err(failure),
     };
-    let read = answered.and_then(|answer| read_challenge(&answer, ue.amf.runtime.flow()));
+    let read = answered.and_then(|answer| read_challenge(&answer, ue.amf.own.flow));
     read.map_err(|failure| Refusal::of(&failure))
 }
 
@@ -125,7 +125,7 @@ pub(in crate::amf) async fn confirm(
     challenge: &Challenge,
     answer: &ResStar,
 ) -> Result<Option<Confirmed>, Refusal> {
-    let answered = match ue.amf.runtime.flow() {
+    let answered = match ue.amf.own.flow {
         Flow::ThreeGpp => {
             let request = SbiRequest::put(path_of(&challenge.context))
                 .json(&json!({"resStar": answer.to_hex()}));
@@ -161,7 +161,7 @@ pub(in crate::amf) async fn confirm(
 ///
 /// # Errors
 /// When it does not take it.
-pub(super) async fn locate(ue: &Ue, place: &Value) -> Result<(), SbiFailure> {
+pub(in crate::amf) async fn locate(ue: &Ue, place: &Value) -> Result<(), SbiFailure> {
     let mut place = place.clone();
     place["supi"] = ue.supi_text().into();
     let request = SbiRequest::post(LOCATION).json(&place)?;

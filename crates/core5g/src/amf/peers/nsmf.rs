@@ -1,6 +1,6 @@
 //! Nsmf_PDUSession (TS 29.502), as an AMF uses it.
 
-use super::super::ue::Ue;
+use crate::amf::context::ue::Ue;
 use crate::runtime::{SbiAnswer, SbiFailure, SbiRequest, path_of};
 use crate::sbi::Multipart;
 use crate::sbi::model::common::Snssai;
@@ -38,14 +38,14 @@ pub(in crate::amf) async fn create(
     dnn: Option<&str>,
     message: Vec<u8>,
 ) -> Result<String, NotCreated> {
-    let (runtime, supi) = (&ue.amf.runtime, ue.supi_text());
+    let (own, supi) = (&ue.amf.own, ue.supi_text());
     let plmn = ue.amf.network.plmn();
     let digits = usize::from(plmn.mnc_digits());
     let data = SmContextCreateData {
         pdu_session_id: Some(session),
         dnn: dnn.map(str::to_owned),
         s_nssai: Some(slice),
-        serving_nf_id: runtime.instance().to_owned(),
+        serving_nf_id: own.instance.clone(),
         serving_network: PlmnId {
             mcc: format!("{:03}", plmn.mcc()),
             mnc: format!("{:0digits$}", plmn.mnc()),
@@ -91,7 +91,7 @@ pub(in crate::amf) async fn create(
 
 /// Where the SMF says that a session has ended.
 fn status_uri(ue: &Ue, session: u8, handle: u64) -> String {
-    let root = ue.amf.runtime.api_root();
+    let root = &ue.amf.own.api_root;
     format!(
         "{root}/namf-callback/v1/{}/sm-context-status/{session}/{handle}",
         ue.supi_text()
@@ -148,7 +148,7 @@ pub(in crate::amf) async fn user_plane(
     let data = SmContextUpdateData {
         up_cnx_state: Some(state.to_owned()),
         // Another AMF may have made the session.
-        serving_nf_id: wanted.then(|| ue.amf.runtime.instance().to_owned()),
+        serving_nf_id: wanted.then(|| ue.amf.own.instance.clone()),
         sm_context_status_uri: wanted.then(|| status_uri(ue, session, handle)),
         ..SmContextUpdateData::default()
     };

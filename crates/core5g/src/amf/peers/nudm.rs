@@ -1,10 +1,9 @@
 //! Nudm_UECM and Nudm_SDM (TS 29.503), as an AMF uses them.
 
-use super::super::ue::Ue;
+use crate::amf::context::ue::Ue;
 use crate::nas::Snssai;
 use crate::ngap::UeAmbr;
 use crate::runtime::{SbiFailure, SbiRequest};
-use crate::source3;
 use corewire_guti::{Guami, Plmn};
 use serde_json::{Value, json};
 
@@ -24,9 +23,9 @@ const RATE: u64 = 1_000_000_000;
 /// When the UDM does not take it.
 pub(in crate::amf) async fn register(ue: &Ue) -> Result<(), SbiFailure> {
     let (supi, amf) = (ue.supi_text(), &ue.amf);
-    let root = amf.runtime.api_root();
+    let root = &amf.own.api_root;
     let registration = json!({
-        "amfInstanceId": amf.runtime.instance(),
+        "amfInstanceId": amf.own.instance,
         "deregCallbackUri": format!(
             "{root}/namf-callback/v1/{supi}/dereg-notify/{}",
             ue.registration
@@ -74,7 +73,8 @@ pub(in crate::amf) async fn access_and_mobility(ue: &Ue) -> Result<Subscription,
 pub(in crate::amf) async fn locate(ue: &Ue) -> Result<Subscription, SbiFailure> {
     let place = json!({"location": guami(ue.amf.network.guami), "attach": "LOCATED"});
     super::nausf::locate(ue, &place).await?;
-    let context = source3::ask(&ue.sbi, "handle-location-update", &ue.supi_text(), place).await?;
+    let context =
+        super::source3::ask(&ue.sbi, "handle-location-update", &ue.supi_text(), place).await?;
     Ok(read_subscription(&context["subscription"]))
 }
 

@@ -10,15 +10,15 @@
 //!   ── failure ───▶│ synch: again, with AUTS      MAC: ask for the SUCI, again
 //! ```
 
-use super::peers::nausf::{self, Challenge, Refusal};
-use super::ue::{Ended, Ue, Uplink};
-use super::{identity, initial};
+use super::{identity, refusal};
 use crate::aka::{Abba, Kamf, ServingNetwork, Supi};
+use crate::amf::context::ue::{Ended, Ue, Uplink};
+use crate::amf::peers::nausf::{self, Challenge, Refusal};
+use crate::amf::peers::source3::{tell, tell_of};
 use crate::nas::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
     Ksi, MmCause, NasMessage,
 };
-use crate::source3;
 use serde_json::json;
 
 /// Challenges of one authentication. A failure is answered with another one, unless it is the same as
@@ -26,11 +26,11 @@ use serde_json::json;
 const CHALLENGES: u32 = 3;
 
 /// What a successful authentication leaves.
-pub(super) struct Authenticated {
+pub(in crate::amf) struct Authenticated {
     /// Who it is. A context that was another's still is.
-    pub(super) supi: Supi,
-    pub(super) kamf: Kamf,
-    pub(super) ksi: Ksi,
+    pub(in crate::amf) supi: Supi,
+    pub(in crate::amf) kamf: Kamf,
+    pub(in crate::amf) ksi: Ksi,
 }
 
 /// What a UE may answer to a challenge.
@@ -39,30 +39,30 @@ enum Answer {
     Failure(AuthenticationFailure),
 }
 
-/// Authenticates the UE that calls itself `who`, a SUPI or SUCI as TS 29.571 writes them. The UE has
-/// been told when it fails.
+/// Authenticates the UE of this identity, a SUPI or SUCI as TS 29.571 writes them. When it fails the UE
+/// has been told.
 ///
 /// # Errors
-/// When the UE is not who it says, or nobody can tell.
-pub(super) async fn run(ue: &mut Ue, who: &str) -> Result<Authenticated, Ended> {
+/// When the UE does not prove its identity, or the home network does not answer.
+pub(in crate::amf) async fn run(ue: &mut Ue, identity: &str) -> Result<Authenticated, Ended> {
     let network = ServingNetwork::of(ue.amf.network.plmn());
     // A key set that the UE does not have now (TS 24.501, 5.4.1.3.2).
     let mut ksi = ue
         .security
         .as_ref()
         .map_or(Ksi::ZERO, |security| security.ksi().next());
-    let mut who = who.to_owned();
+    let mut identity = identity.to_owned();
     let mut resynchronisation = None;
     let mut last = None;
     for _ in 0..CHALLENGES {
         let challenge =
-            match nausf::authenticate(ue, &who, &network, resynchronisation.take()).await {
+            match nausf::authenticate(ue, &identity, &network, resynchronisation.take()).await {
                 Ok(challenge) => challenge,
-                Err(refusal) => return Err(refused(ue, refusal)),
+                Err(why) => return Err(refused(ue, why)),
             };
         let asked =
             || json!({"authentication": {"state": "CHALLENGED", "ksi": format!("{ksi:?}")}});
-        source3::tell(&ue.sbi, "update-initial-attach", &who, asked).await;
+        tell_of(ue, &identity, "update-initial-attach", asked).await;
         match ask(ue, ksi, &challenge).await? {
             Answer::Response(response) => return confirm(ue, ksi, &challenge, &response).await,
             Answer::Failure(failure) if last.replace(failure.cause) == Some(failure.cause) => {
@@ -74,7 +74,7 @@ pub(super) async fn run(ue: &mut Ue, who: &str) -> Result<Authenticated, Ended> 
                 }
                 MmCause::KSI_IN_USE => ksi = ksi.next(),
                 // The challenge may have been for someone else: the GUTI was wrong.
-                _ => who = identity::suci(ue).await?.to_string(),
+                _ => identity = identity::run(ue).await?.to_string(),
             },
         }
     }
@@ -122,10 +122,10 @@ async fn confirm(
             // Nobody's until now; one that is another's stays so until the UE has the new keys.
             ue.supi.get_or_insert(supi);
             let done = || json!({"authentication": {"state": "CONFIRMED"}});
-            ue.tell("set-auth", done).await;
+            tell(ue, "set-auth", done).await;
             Ok(Authenticated { supi, kamf, ksi })
         }
-        (_, Err(refusal)) if accepted => Err(refused(ue, refusal)),
+        (_, Err(why)) if accepted => Err(refused(ue, why)),
         _ => {
             ue.send(AuthenticationReject);
             Err(Ended::Refused)
@@ -134,11 +134,11 @@ async fn confirm(
 }
 
 /// What the AUSF's refusal means to the UE (TS 29.524, table 4.2.2.2-1).
-fn refused(ue: &mut Ue, refusal: Refusal) -> Ended {
-    match refusal {
+fn refused(ue: &mut Ue, why: Refusal) -> Ended {
+    match why {
         Refusal::Cause(cause) => {
             let protected = ue.security.is_some();
-            initial::refuse_registration(ue, cause, protected);
+            refusal::run(ue, cause, protected);
         }
         Refusal::Reject => ue.send(AuthenticationReject),
     }

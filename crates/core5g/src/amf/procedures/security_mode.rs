@@ -1,8 +1,9 @@
 //! Security mode control (TS 24.501, 5.4.2): the keys of an authentication are taken into use.
 
 use super::authentication::Authenticated;
-use super::initial;
-use super::ue::{Ended, Ue, Uplink};
+use super::refusal;
+use crate::amf::context::ue::{Ended, Ue, Uplink};
+use crate::amf::peers::source3::tell;
 use crate::nas::{
     MmCause, NasAlgorithms, NasMessage, NasSecurityContext, RegistrationRequest,
     SecurityModeCommand, Side,
@@ -13,18 +14,18 @@ use serde_json::json;
 ///
 /// # Errors
 /// When the UE has no algorithm that the network allows, refuses, or does not answer.
-pub(super) async fn run(
+pub(in crate::amf) async fn run(
     ue: &mut Ue,
     keys: Authenticated,
 ) -> Result<Option<RegistrationRequest>, Ended> {
     let Some(capability) = ue.capability.clone() else {
-        initial::refuse_registration(ue, MmCause::INVALID_MANDATORY, false);
+        refusal::run(ue, MmCause::INVALID_MANDATORY, false);
         return Err(Ended::Refused);
     };
     let network = &ue.amf.network;
     let chosen = NasAlgorithms::choose(&capability, &network.ciphering, &network.integrity);
     let Some(algorithms) = chosen else {
-        initial::refuse_registration(ue, MmCause::SECURITY_CAPABILITIES_MISMATCH, false);
+        refusal::run(ue, MmCause::SECURITY_CAPABILITIES_MISMATCH, false);
         return Err(Ended::Refused);
     };
     let Authenticated { kamf, ksi, .. } = keys;
@@ -36,17 +37,20 @@ pub(super) async fn run(
         }
     };
     let named = |what: &dyn std::fmt::Debug| format!("{what:?}");
-    ue.tell(
+    tell(
+        ue,
         "set-security-cmd",
         || json!({"security": {"state": "COMMANDED"}}),
     )
     .await;
-    ue.tell(
+    tell(
+        ue,
         "set-crypt",
         || json!({"security": {"ciphering": named(&algorithms.ciphering)}}),
     )
     .await;
-    ue.tell(
+    tell(
+        ue,
         "set-integrity",
         || json!({"security": {"integrity": named(&algorithms.integrity)}}),
     )
@@ -82,7 +86,8 @@ pub(super) async fn run(
         }
     };
     ue.kgnb_count = count;
-    ue.tell(
+    tell(
+        ue,
         "handle-security-mode",
         || json!({"security": {"state": "COMPLETE"}}),
     )

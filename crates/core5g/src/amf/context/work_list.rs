@@ -17,18 +17,18 @@ use std::time::{Duration, Instant};
 
 /// How a list is paced.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(in crate::amf) struct Pace {
     /// Items in progress at a time, at most.
-    pub(super) at_once: usize,
+    pub(in crate::amf) at_once: usize,
     /// The wait after the first failure of an item.
-    pub(super) first_wait: Duration,
+    pub(in crate::amf) first_wait: Duration,
     /// The longest wait between two attempts.
-    pub(super) longest_wait: Duration,
+    pub(in crate::amf) longest_wait: Duration,
 }
 
 /// Items to be worked on, by key.
 #[derive(Debug)]
-pub(super) struct WorkList<K> {
+pub(in crate::amf) struct WorkList<K> {
     pace: Pace,
     items: HashMap<K, Item>,
     due: VecDeque<K>,
@@ -55,7 +55,7 @@ enum State {
 }
 
 impl<K: Copy + Eq + Hash + Ord> WorkList<K> {
-    pub(super) fn new(pace: Pace) -> Self {
+    pub(in crate::amf) fn new(pace: Pace) -> Self {
         Self {
             pace,
             items: HashMap::new(),
@@ -67,7 +67,7 @@ impl<K: Copy + Eq + Hash + Ord> WorkList<K> {
     }
 
     /// Puts an item into the list. One that waits for its next attempt keeps its time.
-    pub(super) fn push(&mut self, key: K) {
+    pub(in crate::amf) fn push(&mut self, key: K) {
         match self.items.get_mut(&key) {
             None => {
                 let item = Item {
@@ -84,7 +84,7 @@ impl<K: Copy + Eq + Hash + Ord> WorkList<K> {
 
     /// The next item to work on, when one is due and fewer than the limit are in progress. Each must
     /// be followed by [`done`](Self::done) or [`failed`](Self::failed).
-    pub(super) fn poll(&mut self, now: Instant) -> Option<K> {
+    pub(in crate::amf) fn poll(&mut self, now: Instant) -> Option<K> {
         while let Some((at, key)) = self.later.first().copied()
             && at <= now
         {
@@ -102,7 +102,7 @@ impl<K: Copy + Eq + Hash + Ord> WorkList<K> {
     }
 
     /// The item is done.
-    pub(super) fn done(&mut self, key: K) {
+    pub(in crate::amf) fn done(&mut self, key: K) {
         let Some(item) = self.items.get_mut(&key) else {
             return;
         };
@@ -124,7 +124,7 @@ impl<K: Copy + Eq + Hash + Ord> WorkList<K> {
     }
 
     /// The item is to be tried again, later.
-    pub(super) fn failed(&mut self, now: Instant, key: K) {
+    pub(in crate::amf) fn failed(&mut self, now: Instant, key: K) {
         let Some(item) = self.items.get_mut(&key) else {
             return;
         };
@@ -142,12 +142,12 @@ impl<K: Copy + Eq + Hash + Ord> WorkList<K> {
     }
 
     /// When to poll again although nothing was pushed, done or failed.
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+    pub(in crate::amf) fn poll_timeout(&self) -> Option<Instant> {
         self.later.first().map(|(at, _)| *at)
     }
 
     /// Items that are not done.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::amf) fn len(&self) -> usize {
         self.items.len()
     }
 }

@@ -1,14 +1,14 @@
 //! NG Setup (TS 38.413, 8.7.1): a gNB says what it serves, and learns what the AMF does.
 
-use super::Amf;
-use super::gnb::Gnb;
+use crate::amf::context::link::COMMON_STREAM;
+use crate::amf::context::ue::{Amf, Gnb};
 use crate::nas::Tai;
 use crate::ngap::{
     Cause, NgSetupFailure, NgSetupRequest, NgSetupResponse, NgapMessage, PlmnSlices,
 };
 
 /// Takes a gNB that serves an area of this network; refuses one that does not.
-pub(super) fn run(amf: &Amf, gnb: &Gnb, request: &NgSetupRequest) {
+pub(in crate::amf) fn run(amf: &Amf, gnb: &Gnb, request: &NgSetupRequest) {
     let network = &amf.network;
     let here = network.tais();
     let tais: Vec<_> = request
@@ -23,7 +23,7 @@ pub(super) fn run(amf: &Amf, gnb: &Gnb, request: &NgSetupRequest) {
         .collect();
     if tais.is_empty() {
         gnb.send(
-            0,
+            COMMON_STREAM,
             &NgapMessage::from(NgSetupFailure {
                 cause: Cause::UNKNOWN_PLMN,
                 wait: None,
@@ -33,7 +33,7 @@ pub(super) fn run(amf: &Amf, gnb: &Gnb, request: &NgSetupRequest) {
     }
     amf.gnbs.set_up(gnb, tais);
     gnb.send(
-        0,
+        COMMON_STREAM,
         &NgapMessage::from(NgSetupResponse {
             amf_name: network.name.clone(),
             guamis: vec![network.guami],

@@ -1,17 +1,15 @@
 //! What other NFs ask of an AMF: Namf_Communication (TS 29.518), and what it is called back for.
 
-use super::session_transport::Transfer;
-use super::ue::{Event, Notice, Why};
-use super::ues::{Delivery, Slot};
-use super::{Amf, store};
+use super::restoration;
+use crate::amf::context::session::Transfer;
+use crate::amf::context::ue::{Amf, Delivery, Event, Notice, Slot, Why};
 use crate::sbi::model::udm::DeregistrationData;
 use crate::sbi::{Exchange, Problem, Reply, Router};
 use crate::smf::{N1N2MessageTransferReqData, N1N2MessageTransferRspData};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The resources of an AMF.
-pub(super) fn router(amf: Arc<Amf>) -> Router<Amf> {
+pub(in crate::amf) fn router(amf: Arc<Amf>) -> Router<Amf> {
     Router::new(amf)
         .post(
             "/namf-comm/v1/ue-contexts/{ueContextId}/n1-n2-messages",
@@ -51,7 +49,7 @@ async fn transfer(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
         return Err(Problem::mandatory_missing("/n1MessageContainer"));
     }
     let slot = ue_of(&amf, exchange.param("ueContextId")).await?;
-    if !amf.silence.is_reachable(Instant::now(), &slot) {
+    if !amf.silence.is_reachable(amf.clock.now(), &slot.idle) {
         // It is not called any more (TS 24.501, 5.3.7).
         return Err(Problem::new(504, "UE_NOT_REACHABLE"));
     }
@@ -102,7 +100,7 @@ async fn ue_of(amf: &Arc<Amf>, supi: &str) -> Result<Arc<Slot>, Problem> {
     if let Some(slot) = amf.ues.by_supi(supi) {
         return Ok(slot);
     }
-    let found = store::find_supi(amf, supi).await;
+    let found = restoration::find_supi(amf, supi).await;
     found.ok_or_else(|| Problem::new(404, "CONTEXT_NOT_FOUND"))
 }
 

@@ -1,63 +1,23 @@
 //! What passes between UEs, gNBs and SMFs through the AMF: 5GSM messages in NAS TRANSPORT, resources
 //! in NGAP (TS 23.502, 4.3; TS 24.501, 5.4.5). The AMF reads neither.
 
-use super::an_release;
-use super::gnb::GnbContext;
-use super::paging;
-use super::peers::nsmf::{self, NotCreated, Updated};
-use super::ue::Ue;
+use super::{an_release, paging};
+use crate::amf::context::session::{GnbContext, Session, Transfer};
+use crate::amf::context::ue::Ue;
+use crate::amf::peers::nsmf::{self, NotCreated, Updated};
+use crate::amf::peers::source3::tell;
 use crate::nas::{
-    DownlinkNasTransport, MmCause, NasMessage, PduSessionId, PduSessionSet, RequestKind, Snssai,
+    DownlinkNasTransport, MmCause, NasMessage, PduSessionId, PduSessionSet, RequestKind,
     UplinkNasTransport,
 };
 use crate::ngap::{NgapMessage, SessionModify, SessionSetup, SessionTransfer};
-use crate::smf::Slice;
-use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
 
 /// Messages of SMFs that may wait for one UE.
 const MAX_PENDING: usize = 32;
 
-/// A PDU session, as far as the AMF knows it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Session {
-    /// The SM context's resource at the SMF.
-    pub(super) context: String,
-    /// Ours for that context: what the SMF says of one that has gone must not be taken for the next
-    /// of the same session.
-    #[serde(default)]
-    pub(super) handle: u64,
-    pub(super) slice: Slice,
-    /// The gNB has resources for it.
-    pub(super) active: bool,
-    /// The gNB has none any more, and the SMF does not know it yet.
-    #[serde(default)]
-    pub(super) take_down: bool,
-}
-
-impl Session {
-    fn snssai(&self) -> Snssai {
-        Snssai {
-            sst: self.slice.sst,
-            sd: self.slice.differentiator(),
-        }
-    }
-}
-
-/// What an SMF has for a UE and its gNB.
-#[derive(Clone, Debug)]
-pub(super) struct Transfer {
-    pub(super) session: u8,
-    pub(super) n1_message: Option<Bytes>,
-    /// What it is (TS 29.502, 6.1.6.3.3), and its octets.
-    pub(super) n2_info: Option<(String, Bytes)>,
-}
-
 /// UL NAS TRANSPORT: to the SMF of the session, or a new one.
-pub(super) async fn uplink(ue: &mut Ue, transport: UplinkNasTransport) {
+pub(in crate::amf) async fn uplink(ue: &mut Ue, transport: UplinkNasTransport) {
     let Some(id) = transport.session else {
         return not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
     };
@@ -95,8 +55,9 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
         return not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
     };
     let (dnn, payload) = (transport.dnn.as_deref(), transport.payload.clone());
-    let handle = new_handle();
-    ue.tell(
+    let handle = ue.amf.clock.unique_number();
+    tell(
+        ue,
         "handle-create-session-begin",
         || json!({"session": {"id": session, "state": "CREATING", "dnn": dnn}}),
     )
@@ -124,18 +85,6 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
     }
 }
 
-/// No other session or registration of a UE has it, nor one that an earlier AMF has made.
-pub(super) fn new_handle() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = now.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(0));
-    let last = LAST.fetch_max(now, Ordering::Relaxed);
-    match now > last {
-        true => now,
-        false => LAST.fetch_add(1, Ordering::Relaxed) + 1,
-    }
-}
-
 /// The payload goes back to where it came from (TS 24.501, 5.4.5.3.1, case h).
 fn not_forwarded(ue: &mut Ue, transport: UplinkNasTransport, cause: MmCause) {
     ue.send(DownlinkNasTransport {
@@ -146,7 +95,7 @@ fn not_forwarded(ue: &mut Ue, transport: UplinkNasTransport, cause: MmCause) {
 }
 
 /// What an SMF has for the UE (TS 23.502, 4.2.3.3): now, or when it has come back.
-pub(super) async fn downlink(ue: &mut Ue, transfer: Transfer) {
+pub(in crate::amf) async fn downlink(ue: &mut Ue, transfer: Transfer) {
     ue.reserve_counts().await;
     if ue.link.is_none() {
         if ue.pending.len() < MAX_PENDING {
@@ -155,15 +104,10 @@ pub(super) async fn downlink(ue: &mut Ue, transfer: Transfer) {
         }
         return;
     }
-    let sets_up = transfer
-        .n2_info
-        .as_ref()
-        .is_some_and(|(kind, _)| kind == "PDU_RES_SETUP_REQ");
-    if sets_up {
-        ue.tell("set-upf-info", || json!({"session": {"upf": "CHOSEN"}}))
-            .await;
+    if transfer.sets_up() {
+        tell(ue, "set-upf-info", || json!({"session": {"upf": "CHOSEN"}})).await;
         let created = || json!({"session": {"id": transfer.session, "state": "CREATED"}});
-        ue.tell("handle-create-session-end", created).await;
+        tell(ue, "handle-create-session-end", created).await;
     }
     let updated = Updated {
         n1_message: transfer.n1_message,
@@ -174,15 +118,11 @@ pub(super) async fn downlink(ue: &mut Ue, transfer: Transfer) {
 
 /// What waited for the UE. Resources for a gNB that it has left are of no use: its sessions' user
 /// planes are asked for anew.
-pub(super) async fn deliver_pending(ue: &mut Ue) {
+pub(in crate::amf) async fn deliver_pending(ue: &mut Ue) {
     let mut wanted = PduSessionSet::default();
     for transfer in std::mem::take(&mut ue.pending) {
-        let is_set_up = transfer
-            .n2_info
-            .as_ref()
-            .is_some_and(|(kind, _)| kind == "PDU_RES_SETUP_REQ");
         let id = PduSessionId::new(transfer.session);
-        match id.filter(|_| is_set_up && transfer.n1_message.is_none()) {
+        match id.filter(|_| transfer.sets_up() && transfer.n1_message.is_none()) {
             Some(id) => wanted = wanted.with(id),
             None => downlink(ue, transfer).await,
         }
@@ -258,15 +198,15 @@ fn wrapped(session: u8, message: &[u8]) -> Option<NasMessage> {
 
 /// The user planes of sessions that a UE wants.
 #[derive(Default)]
-pub(super) struct Planes {
+pub(in crate::amf) struct Planes {
     /// What the gNB needs for them.
-    pub(super) set_up: Vec<SessionSetup>,
+    pub(in crate::amf) set_up: Vec<SessionSetup>,
     /// Those that cannot be had: there is no such session, or its SMF does not give one.
-    pub(super) failed: PduSessionSet,
+    pub(in crate::amf) failed: PduSessionSet,
 }
 
 /// Asks the SMFs for the user planes of these sessions.
-pub(super) async fn planes(ue: &mut Ue, wanted: PduSessionSet) -> Planes {
+pub(in crate::amf) async fn planes(ue: &mut Ue, wanted: PduSessionSet) -> Planes {
     let mut planes = Planes::default();
     for session in wanted.iter() {
         match plane(ue, session).await {
@@ -278,7 +218,7 @@ pub(super) async fn planes(ue: &mut Ue, wanted: PduSessionSet) -> Planes {
 }
 
 /// Gives the gNB the UE's context, a NAS message for the UE, and these user planes (TS 38.413, 8.3.1).
-pub(super) fn set_up_context(ue: &Ue, nas: Vec<u8>, planes: Vec<SessionSetup>) {
+pub(in crate::amf) fn set_up_context(ue: &Ue, nas: Vec<u8>, planes: Vec<SessionSetup>) {
     let (Some(link), Some(security), Some(capability)) = (&ue.link, &ue.security, &ue.capability)
     else {
         return;
@@ -295,7 +235,7 @@ pub(super) fn set_up_context(ue: &Ue, nas: Vec<u8>, planes: Vec<SessionSetup>) {
 }
 
 /// Asks the gNB for these user planes.
-pub(super) fn activate(ue: &Ue, planes: Vec<SessionSetup>) {
+pub(in crate::amf) fn activate(ue: &Ue, planes: Vec<SessionSetup>) {
     let Some(link) = &ue.link else { return };
     for set_up in planes {
         link.set_up(set_up, ue.ambr);
@@ -332,26 +272,23 @@ async fn plane(ue: &mut Ue, id: PduSessionId) -> Option<SessionSetup> {
 }
 
 /// Whether a gNB's message answers INITIAL CONTEXT SETUP REQUEST.
-pub(super) const fn is_context_answer(message: &NgapMessage) -> bool {
+pub(in crate::amf) const fn is_context_answer(message: &NgapMessage) -> bool {
     matches!(
         message,
         NgapMessage::InitialContextSetupResponse(_) | NgapMessage::InitialContextSetupFailure(_)
     )
 }
 
-/// What a gNB says about a UE.
-pub(super) async fn from_gnb(ue: &mut Ue, message: NgapMessage) {
+/// What a gNB has done of what it was asked for.
+pub(in crate::amf) async fn on_answer(ue: &mut Ue, message: NgapMessage) {
     match message {
-        NgapMessage::UeContextReleaseRequest(request) => {
-            an_release::by_gnb(ue, request.cause).await;
-        }
         NgapMessage::InitialContextSetupResponse(response) => {
             ue.context_at_gnb = true;
             done(ue, "PDU_RES_SETUP_RSP", response.set_up).await;
             done(ue, "PDU_RES_SETUP_FAIL", response.failed).await;
         }
         NgapMessage::InitialContextSetupFailure(failure) => {
-            an_release::by_gnb(ue, failure.cause).await;
+            an_release::run(ue, failure.cause).await;
         }
         NgapMessage::PduSessionResourceSetupResponse(response) => {
             done(ue, "PDU_RES_SETUP_RSP", response.set_up).await;
@@ -384,7 +321,7 @@ async fn done(ue: &mut Ue, kind: &str, sessions: Vec<SessionTransfer>) {
         let context = entry.context.clone();
         if kind == "PDU_RES_SETUP_RSP" {
             let active = || json!({"session": {"bearer": "ACTIVE"}});
-            ue.tell("handle-modify-bearer", active).await;
+            tell(ue, "handle-modify-bearer", active).await;
         }
         match nsmf::update_n2(ue, &context, kind, transfer).await {
             Ok(updated) => carry(ue, session, updated),
@@ -400,14 +337,14 @@ async fn done(ue: &mut Ue, kind: &str, sessions: Vec<SessionTransfer>) {
 }
 
 /// Lets go of every session: the UE has none any more.
-pub(super) async fn release_all(ue: &mut Ue) {
+pub(in crate::amf) async fn release_all(ue: &mut Ue) {
     for (_, session) in std::mem::take(&mut ue.sessions) {
         nsmf::release(ue, &session.context).await;
     }
 }
 
 /// Lets go of the sessions that the UE does not have any more.
-pub(super) async fn keep_only(ue: &mut Ue, theirs: PduSessionSet) {
+pub(in crate::amf) async fn keep_only(ue: &mut Ue, theirs: PduSessionSet) {
     let gone: Vec<u8> = ue
         .sessions
         .keys()

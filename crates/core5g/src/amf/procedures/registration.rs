@@ -9,24 +9,25 @@
 //!   ── complete ──────────────▶│   both answers are awaited
 //! ```
 
-use super::network::{NAS_ATTEMPTS, NAS_TIMER};
-use super::peers::nudm;
-use super::ue::{Ended, Event, Ue};
+use super::exchange::is_release_request;
 use super::{
-    an_release, authentication, deregistration, identity, initial, security_mode, session_transport,
+    an_release, authentication, deregistration, guti_reallocation, identity, refusal, restoration,
+    security_mode, session_transport,
 };
+use crate::amf::context::network::{NAS_ATTEMPTS, NAS_TIMER};
+use crate::amf::context::ue::{Ended, Event, Ue};
+use crate::amf::peers::nudm;
+use crate::amf::peers::source3::{tell, tell_of};
 use crate::nas::{
-    MmCause, MobileIdentity, NasMessage, PduSessionSet, RegistrationAccept, RegistrationKind,
-    RegistrationRequest, Snssai,
+    MmCause, MobileIdentity, NasMessage, RegistrationAccept, RegistrationKind, RegistrationRequest,
+    Snssai,
 };
 use crate::ngap::{Cause, NgapMessage};
 use crate::runtime::{Flow, SbiFailure, both};
-use crate::source3;
 use serde_json::json;
-use std::time::Instant;
 
 /// Registers the UE, or tells it why not. `verified`: the request came under the UE's own context.
-pub(super) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: bool) {
+pub(in crate::amf) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: bool) {
     let (kind, follow_on) = (request.kind, request.follow_on);
     match register(ue, request, verified).await {
         Ok(Reached(false)) => ue.set_registered(true),
@@ -34,7 +35,7 @@ pub(super) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: boo
             ue.set_registered(true);
             if kind == RegistrationKind::Periodic && !follow_on {
                 // Nothing more is to come (TS 24.501, 5.3.1.3).
-                an_release::by_network(ue, Cause::NORMAL_RELEASE).await;
+                an_release::run(ue, Cause::NORMAL_RELEASE).await;
             } else {
                 session_transport::deliver_pending(ue).await;
             }
@@ -44,7 +45,7 @@ pub(super) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: boo
         Err(_) => {
             ue.set_registered(false);
             if ue.link.is_some() {
-                an_release::by_network(ue, Cause::NORMAL_RELEASE).await;
+                an_release::run(ue, Cause::NORMAL_RELEASE).await;
             }
         }
     }
@@ -59,7 +60,7 @@ async fn register(
     verified: bool,
 ) -> Result<Reached, Ended> {
     if request.kind == RegistrationKind::Emergency {
-        initial::refuse_registration(ue, MmCause::SERVICES_NOT_ALLOWED, verified);
+        refusal::run(ue, MmCause::SERVICES_NOT_ALLOWED, verified);
         return Err(Ended::Refused);
     }
     if request.capability.is_some() {
@@ -71,10 +72,10 @@ async fn register(
         verified && ue.supi.is_some() && !matches!(request.identity, MobileIdentity::Suci(_));
     let before = ue.supi;
     if !known {
-        let who = who(ue, &request).await?;
+        let identity = resolve_identity(ue, &request).await?;
         let begun = || json!({"attach": "INITIATED"});
-        source3::tell(&ue.sbi, "update-initial-attach-init", &who, begun).await;
-        let keys = authentication::run(ue, &who).await?;
+        tell_of(ue, &identity, "update-initial-attach-init", begun).await;
+        let keys = authentication::run(ue, &identity).await?;
         let supi = keys.supi;
         if let Some(whole) = security_mode::run(ue, keys).await? {
             request = whole;
@@ -87,7 +88,7 @@ async fn register(
                 deregistration::of_former_subscriber(ue).await;
             }
             ue.supi = Some(supi);
-            take_name(ue).await;
+            restoration::claim_supi(ue).await;
         }
     }
     if request.kind == RegistrationKind::Initial {
@@ -105,23 +106,28 @@ async fn register(
         &request.requested_nssai,
     );
     if allowed.is_empty() {
-        initial::refuse_registration(ue, MmCause::NO_NETWORK_SLICES, true);
+        refusal::run(ue, MmCause::NO_NETWORK_SLICES, true);
         return Err(Ended::Refused);
     }
     ue.allowed = allowed;
     if request.kind != RegistrationKind::Periodic || ue.guti.is_none() {
-        super::store::new_guti(ue).await.map_err(|failure| {
+        guti_reallocation::run(ue).await.map_err(|failure| {
             tracing::warn!(name: "no-guti", "no GUTI: {failure}");
-            initial::refuse_registration(ue, MmCause::CONGESTION, true);
+            refusal::run(ue, MmCause::CONGESTION, true);
             Ended::Refused
         })?;
     } else {
         ue.save().await;
     }
     let reached = accept(ue, &request).await?;
-    ue.tell("handle-attach-complete", || json!({"attach": "COMPLETED"}))
-        .await;
-    ue.tell(
+    tell(
+        ue,
+        "handle-attach-complete",
+        || json!({"attach": "COMPLETED"}),
+    )
+    .await;
+    tell(
+        ue,
         "update-attach-complete",
         || json!({"guti": ue.guti.map(|guti| guti.to_string())}),
     )
@@ -129,31 +135,20 @@ async fn register(
     Ok(reached)
 }
 
-/// By which name the UE can be authenticated.
-async fn who(ue: &mut Ue, request: &RegistrationRequest) -> Result<String, Ended> {
+/// The identity by which the UE can be authenticated.
+async fn resolve_identity(ue: &mut Ue, request: &RegistrationRequest) -> Result<String, Ended> {
     Ok(match &request.identity {
         MobileIdentity::Suci(suci) => suci.to_string(),
         // A GUTI of ours whose message could not be checked: the context may be damaged, and the
         // name may be another's. The UE says who it is.
-        _ => identity::suci(ue).await?.to_string(),
+        _ => identity::run(ue).await?.to_string(),
     })
-}
-
-/// The UE is who it says: what was known of it under another connection, or is stored of it, is the
-/// past.
-async fn take_name(ue: &Ue) {
-    match ue.amf.ues.name_supi(&ue.supi_text(), &ue.slot) {
-        Some(before) => {
-            before.deliver(Event::Superseded);
-        }
-        None => super::store::let_go(ue).await,
-    }
 }
 
 /// Tells the UDM that the UE is here, and asks what it may have.
 async fn subscribe(ue: &mut Ue) -> Result<(), SbiFailure> {
-    ue.registration = session_transport::new_handle();
-    let subscription = match ue.sbi.flow() {
+    ue.registration = ue.amf.clock.unique_number();
+    let subscription = match ue.amf.own.flow {
         Flow::ThreeGpp => {
             let (registered, subscription) =
                 both(nudm::register(ue), nudm::access_and_mobility(ue)).await;
@@ -169,7 +164,7 @@ async fn subscribe(ue: &mut Ue) -> Result<(), SbiFailure> {
 
 fn refused_by_udm(ue: &mut Ue, failure: &SbiFailure) -> Ended {
     tracing::warn!(name: "udm-refused", "the UDM: {failure}");
-    initial::refuse_registration(ue, cause_of(failure), true);
+    refusal::run(ue, cause_of(failure), true);
     Ended::Refused
 }
 
@@ -244,15 +239,13 @@ async fn completed(ue: &mut Ue, accept: &NasMessage, mut from_gnb: bool) -> Reac
         Nas(Vec<u8>),
         Ngap(Box<NgapMessage>),
     }
-    let mut until = Instant::now() + NAS_TIMER;
+    let mut until = ue.amf.clock.now() + NAS_TIMER;
     let (mut from_ue, mut sent) = (true, 1);
     while from_ue || from_gnb {
         let came = ue
             .wait(until, |event| match event {
                 Event::Nas(_, octets) => Ok(Came::Nas(octets)),
-                Event::Ngap(_, message) if !an_release::is_request(&message) => {
-                    Ok(Came::Ngap(message))
-                }
+                Event::Ngap(_, message) if !is_release_request(&message) => Ok(Came::Ngap(message)),
                 other => Err(other),
             })
             .await;
@@ -261,24 +254,24 @@ async fn completed(ue: &mut Ue, accept: &NasMessage, mut from_gnb: bool) -> Reac
                 Ok(uplink) => match uplink.message {
                     NasMessage::RegistrationComplete(_) => {
                         from_ue = false;
-                        super::store::confirm_guti(ue).await;
+                        guti_reallocation::confirm(ue).await;
                     }
                     // It asks again: it has no answer (case d).
                     NasMessage::RegistrationRequest(_) if sent < NAS_ATTEMPTS => {
                         sent += 1;
                         ue.send(accept.clone());
                     }
-                    _ => ue.put_off(uplink),
+                    _ => ue.defer_message(uplink),
                 },
-                Err(error) => ue.complain(&error),
+                Err(error) => ue.send_5gmm_status(&error),
             },
             Ok(Came::Ngap(message)) => {
                 from_gnb &= !session_transport::is_context_answer(&message);
-                session_transport::from_gnb(ue, *message).await;
+                session_transport::on_answer(ue, *message).await;
             }
             Err(Ended::Silent) if from_ue && sent < NAS_ATTEMPTS => {
                 sent += 1;
-                until = Instant::now() + NAS_TIMER;
+                until = ue.amf.clock.now() + NAS_TIMER;
                 ue.send(accept.clone());
             }
             Err(Ended::Silent) => break,
@@ -286,16 +279,6 @@ async fn completed(ue: &mut Ue, accept: &NasMessage, mut from_gnb: bool) -> Reac
         }
     }
     Reached(true)
-}
-
-impl Ue {
-    /// The sessions that the UE has here.
-    pub(super) fn session_set(&self) -> PduSessionSet {
-        self.sessions
-            .keys()
-            .filter_map(|session| crate::nas::PduSessionId::new(*session))
-            .fold(PduSessionSet::default(), PduSessionSet::with)
-    }
 }
 
 #[cfg(test)]

@@ -10,24 +10,18 @@
 //! for long enough. One that was here meanwhile is looked at again when that may be so next. Time is an
 //! argument.
 
-use super::Amf;
-use super::ue::Event;
-use super::ues::{Slot, Ues};
 use crate::ngap::AmfUeNgapId;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two looks at who was silent for too long.
-const TICK: Duration = Duration::from_secs(1);
-
 /// How long UEs may be silent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(in crate::amf) struct Patience {
     /// T3512: when UEs register periodically.
-    pub(super) t3512: Duration,
+    pub(in crate::amf) t3512: Duration,
     /// How much longer the mobile reachable timer is, and how long the one behind it.
-    pub(super) grace: Duration,
+    pub(in crate::amf) grace: Duration,
 }
 
 impl Patience {
@@ -41,20 +35,50 @@ impl Patience {
 }
 
 /// Who is idle, by when to look at him.
-pub(super) struct Silence {
+pub(in crate::amf) struct Silence {
     patience: Patience,
     due: Mutex<BTreeSet<(Instant, AmfUeNgapId)>>,
 }
 
+/// Since when a UE is idle.
+#[derive(Debug)]
+pub(in crate::amf) struct IdleMark {
+    ue: AmfUeNgapId,
+    idle: Mutex<Idle>,
+}
+
 /// Since when a UE is idle, and when it is looked at: never after it has been silent for too long.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Idle {
+struct Idle {
     since: Option<Instant>,
     looked_at: Option<Instant>,
 }
 
+impl IdleMark {
+    pub(in crate::amf) fn new(ue: AmfUeNgapId) -> Self {
+        Self {
+            ue,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// The UE has a connection.
+    pub(in crate::amf) fn end(&self) {
+        self.lock().since = None;
+    }
+
+    /// Whether the UE is idle since just then.
+    pub(in crate::amf) fn is_since(&self, since: Instant) -> bool {
+        self.lock().since == Some(since)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Silence {
-    pub(super) const fn new(patience: Patience) -> Self {
+    pub(in crate::amf) const fn new(patience: Patience) -> Self {
         Self {
             patience,
             due: Mutex::new(BTreeSet::new()),
@@ -62,54 +86,48 @@ impl Silence {
     }
 
     /// T3512, as UEs are told.
-    pub(super) const fn t3512(&self) -> Duration {
+    pub(in crate::amf) const fn t3512(&self) -> Duration {
         self.patience.t3512
     }
 
     /// A registered UE has no connection from now on.
-    pub(super) fn begins(&self, now: Instant, slot: &Slot) {
+    pub(in crate::amf) fn begins(&self, now: Instant, mark: &IdleMark) {
         let mut due = self.due();
-        let mut idle = slot.idle();
+        let mut idle = mark.lock();
         idle.since = Some(now);
         if idle.looked_at.is_none() {
             let when = now + self.patience.registered();
             idle.looked_at = Some(when);
-            due.insert((when, slot.id));
+            due.insert((when, mark.ue));
         }
     }
 
-    /// The UE has a connection.
-    pub(super) fn ends(slot: &Slot) {
-        slot.idle().since = None;
-    }
-
-    /// Whether the UE is idle since just then.
-    pub(super) fn is_since(slot: &Slot, since: Instant) -> bool {
-        slot.idle().since == Some(since)
-    }
-
     /// The UE is gone.
-    pub(super) fn forget(&self, slot: &Slot) {
+    pub(in crate::amf) fn forget(&self, mark: &IdleMark) {
         let mut due = self.due();
-        if let Some(when) = std::mem::take(&mut *slot.idle()).looked_at {
-            due.remove(&(when, slot.id));
+        if let Some(when) = std::mem::take(&mut *mark.lock()).looked_at {
+            due.remove(&(when, mark.ue));
         }
     }
 
     /// Whether the UE hears when it is called: its mobile reachable timer has not expired.
-    pub(super) fn is_reachable(&self, now: Instant, slot: &Slot) -> bool {
-        let since = slot.idle().since;
+    pub(in crate::amf) fn is_reachable(&self, now: Instant, mark: &IdleMark) -> bool {
+        let since = mark.lock().since;
         since.is_none_or(|since| now < since + self.patience.reachable())
     }
 
-    /// Those who have been silent for too long, and since when.
-    fn handle_timeout(&self, now: Instant, ues: &Ues) -> Vec<(Arc<Slot>, Instant)> {
+    /// The UEs that have been silent for too long, and since when.
+    pub(in crate::amf) fn handle_timeout<S: AsRef<IdleMark>>(
+        &self,
+        now: Instant,
+        find: impl Fn(AmfUeNgapId) -> Option<Arc<S>>,
+    ) -> Vec<(Arc<S>, Instant)> {
         let mut due = self.due();
         let mut silent = Vec::new();
         while let Some((when, id)) = due.first().copied().filter(|(when, _)| *when <= now) {
             due.remove(&(when, id));
-            let Some(slot) = ues.by_id(id) else { continue };
-            let mut idle = slot.idle();
+            let Some(slot) = find(id) else { continue };
+            let mut idle = (*slot).as_ref().lock();
             idle.looked_at = None;
             let Some(since) = idle.since else { continue };
             let end = since + self.patience.registered();
@@ -129,25 +147,18 @@ impl Silence {
     }
 }
 
-/// Deregisters who is silent for too long, from now on.
-pub(super) fn watch(amf: &Arc<Amf>) {
-    let amf = Arc::clone(amf);
-    let runtime = amf.runtime.clone();
-    runtime.spawn(0, async move {
-        while !amf.runtime.loops()[0].has_ended() {
-            amf.runtime.sleep(TICK).await;
-            for (slot, since) in amf.silence.handle_timeout(Instant::now(), &amf.ues) {
-                let _came_back = slot.deliver(Event::Silent(since));
-            }
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::amf::context::ues::Ues;
 
     const SECOND: Duration = Duration::from_secs(1);
+
+    impl AsRef<Self> for IdleMark {
+        fn as_ref(&self) -> &Self {
+            self
+        }
+    }
 
     fn silence() -> Silence {
         Silence::new(Patience {
@@ -159,42 +170,47 @@ mod tests {
     #[test]
     fn who_is_idle_is_called_for_a_while_and_registered_a_little_longer() {
         let (silence, ues, began) = (silence(), Ues::default(), Instant::now());
-        let slot = ues.add(1).unwrap();
+        let find = |id| ues.by_id(id);
+        let slot = ues.add(IdleMark::new).unwrap();
         silence.begins(began, &slot);
         assert!(silence.is_reachable(began + 69 * SECOND, &slot));
         assert!(!silence.is_reachable(began + 70 * SECOND, &slot));
-        assert!(silence.handle_timeout(began + 79 * SECOND, &ues).is_empty());
-        let silent = silence.handle_timeout(began + 80 * SECOND, &ues);
+        assert!(silence.handle_timeout(began + 79 * SECOND, find).is_empty());
+        let silent = silence.handle_timeout(began + 80 * SECOND, find);
         assert_eq!(silent.len(), 1);
         assert!(Arc::ptr_eq(&silent[0].0, &slot) && silent[0].1 == began);
         assert!(
             silence
-                .handle_timeout(began + 999 * SECOND, &ues)
+                .handle_timeout(began + 999 * SECOND, find)
                 .is_empty()
         );
         // It was let go on, and becomes idle once more.
         silence.begins(began + 999 * SECOND, &slot);
-        assert_eq!(silence.handle_timeout(began + 1079 * SECOND, &ues).len(), 1);
+        assert_eq!(silence.handle_timeout(began + 1079 * SECOND, find).len(), 1);
     }
 
     #[test]
     fn who_comes_back_begins_anew_and_who_is_gone_leaves_nothing() {
         let (silence, ues, began) = (silence(), Ues::default(), Instant::now());
-        let (one, two) = (ues.add(1).unwrap(), ues.add(1).unwrap());
+        let find = |id| ues.by_id(id);
+        let (one, two) = (
+            ues.add(IdleMark::new).unwrap(),
+            ues.add(IdleMark::new).unwrap(),
+        );
         for slot in [&one, &two] {
             silence.begins(began, slot);
         }
-        Silence::ends(&one);
+        one.end();
         silence.begins(began + 50 * SECOND, &one);
-        Silence::ends(&two);
+        two.end();
         assert!(silence.is_reachable(began + 110 * SECOND, &one));
         assert!(silence.is_reachable(began + 999 * SECOND, &two));
         assert!(
             silence
-                .handle_timeout(began + 129 * SECOND, &ues)
+                .handle_timeout(began + 129 * SECOND, find)
                 .is_empty()
         );
-        let silent = silence.handle_timeout(began + 130 * SECOND, &ues);
+        let silent = silence.handle_timeout(began + 130 * SECOND, find);
         assert_eq!(silent.len(), 1);
         assert!(Arc::ptr_eq(&silent[0].0, &one));
         silence.begins(began + 130 * SECOND, &two);

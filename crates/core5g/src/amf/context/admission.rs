@@ -24,7 +24,7 @@ impl Host {
 
 /// The associations that there are, by number. Numbers grow.
 #[derive(Debug)]
-pub(super) struct Admission {
+pub(in crate::amf) struct Admission {
     /// Associations at a time.
     limit: usize,
     /// Of them, those of one host that wait for NG Setup.
@@ -35,7 +35,7 @@ pub(super) struct Admission {
 
 /// What becomes of a new association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::amf) enum Verdict {
     Taken,
     /// In place of this one, which is to be ended.
     TakenFor(u64),
@@ -46,7 +46,7 @@ pub(super) enum Verdict {
 }
 
 impl Admission {
-    pub(super) fn new(limit: usize, waiting_limit: usize) -> Self {
+    pub(in crate::amf) fn new(limit: usize, waiting_limit: usize) -> Self {
         Self {
             limit,
             waiting_limit,
@@ -56,7 +56,7 @@ impl Admission {
     }
 
     /// A new association of a peer with this address.
-    pub(super) fn admit(&mut self, number: u64, peer: IpAddr) -> Verdict {
+    pub(in crate::amf) fn admit(&mut self, number: u64, peer: IpAddr) -> Verdict {
         let host = Host::of(peer);
         let own = self.waiting.get(&host).map_or(0, BTreeSet::len);
         if own >= self.waiting_limit {
@@ -79,14 +79,14 @@ impl Admission {
     }
 
     /// NG Setup is done.
-    pub(super) fn set_up(&mut self, number: u64) {
+    pub(in crate::amf) fn set_up(&mut self, number: u64) {
         if let Some(host) = self.hosts.get(&number).copied() {
             self.waits_no_more(host, number);
         }
     }
 
     /// The association has ended.
-    pub(super) fn remove(&mut self, number: u64) {
+    pub(in crate::amf) fn remove(&mut self, number: u64) {
         if let Some(host) = self.hosts.remove(&number) {
             self.waits_no_more(host, number);
         }

@@ -1,11 +1,11 @@
 //! Service request (TS 23.502, 4.2.3.2; TS 24.501, 5.6.1): an idle UE comes back.
 
 use super::session_transport;
-use super::ue::Ue;
+use crate::amf::context::ue::Ue;
 use crate::nas::{ServiceAccept, ServiceRequest};
 
 /// Gives the gNB the UE's context, and the sessions that the UE has data for their user plane.
-pub(super) async fn run(ue: &mut Ue, request: ServiceRequest) {
+pub(in crate::amf) async fn run(ue: &mut Ue, request: ServiceRequest) {
     ue.save_uplink().await;
     if let Some(theirs) = request.sessions {
         session_transport::keep_only(ue, theirs).await;

@@ -1,28 +1,18 @@
 //! AN release (TS 23.502, 4.2.6): a UE becomes idle; its sessions lose their downlink tunnels.
 
-use super::gnb::{ConnectionId, Link};
-use super::network::NGAP_TIMER;
-use super::peers::nsmf;
-use super::ue::{Event, Ue};
+use crate::amf::context::link::{ConnectionId, Lost};
+use crate::amf::context::network::NGAP_TIMER;
+use crate::amf::context::ue::{Event, Link, Slot, Ue};
+use crate::amf::peers::nsmf;
 use crate::ngap::{Cause, NgapMessage};
-use std::time::Instant;
 
-/// Whether a gNB asks for the release of a UE's connection.
-pub(super) fn is_request(message: &NgapMessage) -> bool {
-    matches!(message, NgapMessage::UeContextReleaseRequest(_))
-}
-
-/// The gNB wants to let go of the UE: it was silent, or the radio is lost.
-pub(super) async fn by_gnb(ue: &mut Ue, cause: Cause) {
-    by_network(ue, cause).await;
-}
-
-/// Lets the gNB let go of the UE.
-pub(super) async fn by_network(ue: &mut Ue, cause: Cause) {
+/// Releases the UE's connection and its context at the gNB (TS 38.413, 8.3.3), because the network wants
+/// it or the gNB has asked for it (8.3.2).
+pub(in crate::amf) async fn run(ue: &mut Ue, cause: Cause) {
     let Some(link) = ue.link.clone() else { return };
     link.release(cause);
     // A gNB that does not answer has let go, or is lost (TS 38.413, 8.3.3.3).
-    let until = Instant::now() + NGAP_TIMER;
+    let until = ue.amf.clock.now() + NGAP_TIMER;
     let _answered = ue
         .wait(until, |event| match event {
             Event::Ngap(_, message)
@@ -36,10 +26,18 @@ pub(super) async fn by_network(ue: &mut Ue, cause: Cause) {
     idle(ue).await;
 }
 
+/// Tells UEs that their connections are lost: each once, because the connection is out of the gNB's
+/// table.
+pub(in crate::amf) fn deliver_lost(lost: impl IntoIterator<Item = Lost<Slot>>) {
+    for (slot, connection) in lost {
+        let _gone_itself = slot.deliver(Event::Lost(connection));
+    }
+}
+
 /// The connection is lost with its gNB, or by its reset.
 ///
 /// With it thousands of others may be: the SMFs are told when it is this UE's turn.
-pub(super) fn lost(ue: &mut Ue, connection: ConnectionId) {
+pub(in crate::amf) fn lost(ue: &mut Ue, connection: ConnectionId) {
     if ue.is_by(connection) {
         disconnect(ue);
         ue.amf.releases.push(ue.slot.id);
@@ -47,7 +45,7 @@ pub(super) fn lost(ue: &mut Ue, connection: ConnectionId) {
 }
 
 /// The connection is lost, if it is with this gNB.
-pub(super) async fn lost_at(ue: &mut Ue, gnb: u64) {
+pub(in crate::amf) async fn lost_at(ue: &mut Ue, gnb: u64) {
     if ue.link.as_ref().is_some_and(|link| link.is_at(gnb)) {
         idle(ue).await;
     }
@@ -55,7 +53,7 @@ pub(super) async fn lost_at(ue: &mut Ue, gnb: u64) {
 
 /// The UE has come back on another connection: the one before is of no use. Its gNB's answer is for
 /// nobody.
-pub(super) async fn abandon_link(ue: &mut Ue, now: &Link) {
+pub(in crate::amf) async fn abandon_link(ue: &mut Ue, now: &Link) {
     // A gNB that says the same number again has let go of the former connection itself.
     if let Some(link) = ue.link.clone().filter(|link| !link.has_number_of(now)) {
         link.release(Cause::RELEASE_BY_CORE);
@@ -83,7 +81,7 @@ async fn idle(ue: &mut Ue) {
 
 /// Tells the SMFs of a UE's sessions that have no user plane at a gNB any more (TS 23.502, 4.2.6, steps 5
 /// to 7); false when one of them has not taken it and is to be told again.
-pub(super) async fn take_down(ue: &mut Ue) -> bool {
+pub(in crate::amf) async fn take_down(ue: &mut Ue) -> bool {
     let due: Vec<u8> = ue
         .sessions
         .iter()

@@ -1,14 +1,14 @@
-//! Identification (TS 24.501, 5.4.3): the UE is asked who it is.
+//! Identification (TS 24.501, 5.4.3): the UE is asked for its SUCI.
 
-use super::ue::{Ended, Ue, Uplink};
 use crate::aka::Suci;
+use crate::amf::context::ue::{Ended, Ue, Uplink};
 use crate::nas::{IdentityKind, IdentityRequest, MobileIdentity, NasMessage};
 
 /// Asks for the SUCI.
 ///
 /// # Errors
 /// When the UE does not answer, or has none.
-pub(super) async fn suci(ue: &mut Ue) -> Result<Suci, Ended> {
+pub(in crate::amf) async fn run(ue: &mut Ue) -> Result<Suci, Ended> {
     let kind = IdentityKind::Suci;
     let identity = ue
         .ask(IdentityRequest { kind }, |uplink| match uplink {

@@ -5,31 +5,31 @@ use corewire_guti::{Guami, Plmn};
 use std::time::Duration;
 
 /// NAS timers of the AMF (TS 24.501, table 10.2.2): the same for all that wait for a UE's answer.
-pub(super) const NAS_TIMER: Duration = Duration::from_secs(6);
+pub(in crate::amf) const NAS_TIMER: Duration = Duration::from_secs(6);
 /// How often a message is sent before the procedure is given up.
-pub(super) const NAS_ATTEMPTS: u32 = 5;
+pub(in crate::amf) const NAS_ATTEMPTS: u32 = 5;
 /// How long a gNB may take to answer.
-pub(super) const NGAP_TIMER: Duration = Duration::from_secs(10);
+pub(in crate::amf) const NGAP_TIMER: Duration = Duration::from_secs(10);
 
 /// The network that this AMF serves.
 #[derive(Clone, Debug)]
-pub(super) struct Network {
-    pub(super) name: String,
-    pub(super) guami: Guami,
-    pub(super) tacs: Vec<Tac>,
-    pub(super) slices: Vec<Snssai>,
+pub(in crate::amf) struct Network {
+    pub(in crate::amf) name: String,
+    pub(in crate::amf) guami: Guami,
+    pub(in crate::amf) tacs: Vec<Tac>,
+    pub(in crate::amf) slices: Vec<Snssai>,
     /// In the order in which they are preferred.
-    pub(super) ciphering: Vec<Ciphering>,
-    pub(super) integrity: Vec<Integrity>,
+    pub(in crate::amf) ciphering: Vec<Ciphering>,
+    pub(in crate::amf) integrity: Vec<Integrity>,
 }
 
 impl Network {
-    pub(super) const fn plmn(&self) -> Plmn {
+    pub(in crate::amf) const fn plmn(&self) -> Plmn {
         self.guami.plmn()
     }
 
     /// The tracking areas that it serves.
-    pub(super) fn tais(&self) -> Vec<Tai> {
+    pub(in crate::amf) fn tais(&self) -> Vec<Tai> {
         let plmn = self.plmn();
         self.tacs
             .iter()

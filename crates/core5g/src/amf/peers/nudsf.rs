@@ -1,28 +1,27 @@
-//! UEs' contexts in the UDSF (TS 29.598): what must outlive this process.
+//! Nudsf_DataRepository (TS 29.598): UEs' contexts, as far as they must outlive this process.
 //!
 //! Two records a UE: its context under the 5G-S-TMSI, which is what a UE that comes says; and under
 //! the SUPI where to find it, which is what other NFs say.
 //!
 //! A context that is stored is older than the truth: messages may have gone down since. So that no
 //! NAS COUNT is used twice (TS 33.501, 6.4.3.1), what is stored says up to where counts may have been
-//! used: [`RESERVED`] more than have been. Who restores begins there, and stores before he uses any.
+//! used: [`RESERVED`] more than have been. An AMF that restores a context begins there, and stores
+//! before it uses any.
 //!
 //! A UE that was given a new GUTI may not know: both records are kept until it does, and the pointer
 //! says which of them is the context.
 
-use super::session_transport::Session;
-use super::ue::{self, Event, Ue};
-use super::ues::{Claim, Slot};
-use super::{Amf, gnb};
 use crate::aka::Supi;
+use crate::amf::context::session::Session;
+use crate::amf::context::ue::{Counts, Ue};
+use crate::amf::ports::Sbi;
 use crate::nas::{NasSecurityContext, STmsi, SavedNasContext, Side, Snssai, UeSecurityCapability};
 use crate::ngap::UeAmbr;
-use crate::runtime::{Sbi, SbiFailure, SbiRequest, both};
+use crate::runtime::{SbiFailure, SbiRequest};
 use corewire_guti::{Guti, Tmsi};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 const SERVICE: &str = "nudsf-dr";
 const RECORDS: &str = "/nudsf-dr/v1/corewire/amf/records";
@@ -36,15 +35,6 @@ const LOW: u32 = 16;
 const UPLINK_BEHIND: u32 = 64;
 /// The last NAS COUNT (TS 24.501, 4.4.3.1).
 const LAST_COUNT: u32 = (1 << 24) - 1;
-
-/// What the store has of a context's counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// The first downlink count that is not reserved.
-    downlink: u32,
-    /// The next uplink count as it was.
-    uplink: u32,
-}
 
 /// A UE's context as it is stored.
 #[derive(Serialize, Deserialize)]
@@ -73,47 +63,9 @@ struct Pointer {
     record: String,
 }
 
-/// Gives the UE a new GUTI, and stores its context under it. The former stays good until the UE is
-/// known to have the new one; one that it has not confirmed is offered again.
-///
-/// # Errors
-/// When there is no GUTI, or the store does not answer.
-pub(super) async fn new_guti(ue: &mut Ue) -> Result<(), SbiFailure> {
-    if ue.former.is_none() {
-        let guti = ue.amf.gutis.allocate(&ue.sbi).await?;
-        ue.former = ue.guti.replace(guti);
-        ue.amf.ues.name_tmsi(STmsi::of(guti), &ue.slot);
-    }
-    let before = ue.stored;
-    let pointer = Pointer {
-        record: ue.guti.as_ref().map(record_of).unwrap_or_default(),
-    };
-    let path = format!("{RECORDS}/{}", ue.supi_text());
-    let pointer = SbiRequest::put(path).json(&pointer)?;
-    let sbi = ue.sbi.clone();
-    // A pointer to nothing says as little as none.
-    let (record, pointed) = both(put(ue), sbi.call(SERVICE, pointer)).await;
-    if pointed.is_err() && before.is_some() {
-        // The former record may still be the one that is found: what it has reserved counts.
-        ue.stored = before;
-    }
-    record?;
-    pointed.map(drop)
-}
-
-/// The UE has its new GUTI: the former is given back.
-pub(super) async fn confirm_guti(ue: &mut Ue) {
-    let Some(former) = ue.former.take() else {
-        return;
-    };
-    ue.amf.ues.forget_tmsi(STmsi::of(former), &ue.slot);
-    delete(ue, &record_of(&former)).await;
-    ue.amf.gutis.deallocate(&former, &ue.sbi).await;
-}
-
 impl Ue {
     /// Stores the context as it is now. What cannot be stored is still here.
-    pub(super) async fn save(&mut self) {
+    pub(in crate::amf) async fn save(&mut self) {
         if self.guti.is_some()
             && let Err(failure) = put(self).await
         {
@@ -121,27 +73,11 @@ impl Ue {
         }
     }
 
-    /// Downlink counts that may be used: as many as there are while nothing is stored that another
-    /// could restore.
-    pub(super) fn counts_left(&self) -> u32 {
-        let next = self
-            .security
-            .as_ref()
-            .and_then(NasSecurityContext::downlink_count);
-        match (self.stored, next) {
-            (Some(stored), Some(next)) => stored.downlink.saturating_sub(next),
-            _ => u32::MAX,
-        }
-    }
-
     /// Sees to it that there are counts for what comes next, and that who restores the context is not
     /// far behind the UE. Seldom more than a comparison: contexts are stored for other reasons, too.
-    pub(super) async fn reserve_counts(&mut self) {
+    pub(in crate::amf) async fn reserve_counts(&mut self) {
         let Some(stored) = self.stored else { return };
-        let uplink = self
-            .security
-            .as_ref()
-            .and_then(NasSecurityContext::uplink_count);
+        let uplink = self.uplink_count();
         let behind = uplink.is_some_and(|uplink| uplink > stored.uplink + UPLINK_BEHIND);
         if behind || self.counts_left() < LOW {
             self.save().await;
@@ -150,19 +86,19 @@ impl Ue {
 
     /// Stores that the UE's last message was received, unless that is known: who restores the context
     /// takes it no more. For what may begin a connection, before anything is done for it.
-    pub(super) async fn save_uplink(&mut self) {
+    pub(in crate::amf) async fn save_uplink(&mut self) {
         let Some(stored) = self.stored else { return };
-        let uplink = self
-            .security
-            .as_ref()
-            .and_then(NasSecurityContext::uplink_count);
-        if uplink != Some(stored.uplink) {
+        if self.uplink_count() != Some(stored.uplink) {
             self.save().await;
         }
     }
 }
 
-async fn put(ue: &mut Ue) -> Result<(), SbiFailure> {
+/// Stores the context under the UE's GUTI.
+///
+/// # Errors
+/// When the store does not take it, or the UE has no GUTI or no keys.
+pub(in crate::amf) async fn put(ue: &mut Ue) -> Result<(), SbiFailure> {
     let (Some(guti), Some(security)) = (ue.guti, &ue.security) else {
         return Err(SbiFailure::local(
             "a UE without a name or keys is not stored",
@@ -197,88 +133,69 @@ async fn put(ue: &mut Ue) -> Result<(), SbiFailure> {
     Ok(())
 }
 
-/// The UE with this temporary identity: one that is here, or one whose context is stored, which is here
-/// from then on. A name alone gives nobody another's context: who says it must show that he is the UE.
+/// Stores that the context of the UE with this SUPI is under this GUTI.
 ///
-/// # Cancel safety
-/// Safe: whoever has come by this name meanwhile is served as a stranger.
-pub(super) async fn find(amf: &Arc<Amf>, s_tmsi: STmsi) -> Option<Arc<Slot>> {
-    let slot = match amf.ues.claim(s_tmsi, amf.runtime.loops().len())? {
-        Claim::Known(slot) => return Some(slot),
-        Claim::New(slot) => slot,
-    };
-    let claim = Finding {
-        amf: Arc::clone(amf),
-        s_tmsi,
-        slot,
-        known: None,
-    };
-    claim.run().await
+/// # Errors
+/// When the store does not take it.
+pub(in crate::amf) async fn put_pointer(
+    sbi: &Sbi,
+    supi: &str,
+    guti: &Guti,
+) -> Result<(), SbiFailure> {
+    let record = record_of(guti);
+    let request = SbiRequest::put(format!("{RECORDS}/{supi}")).json(&Pointer { record })?;
+    sbi.call(SERVICE, request).await.map(drop)
 }
 
-/// The UE with this permanent identity, as [`find`].
-///
-/// # Cancel safety
-/// As there.
-pub(super) async fn find_supi(amf: &Arc<Amf>, supi: &str) -> Option<Arc<Slot>> {
-    let pointer: Pointer = read(&amf.runtime.sbi(0), supi).await?;
-    find(amf, s_tmsi_of(&pointer.record)?).await
+/// The stored context of the UE with this temporary identity, now or before its last change; `None`
+/// when there is none that can be read.
+pub(in crate::amf) async fn find(sbi: &Sbi, s_tmsi: STmsi) -> Option<StoredUe> {
+    let (record, has_former) = current(sbi, s_tmsi).await?;
+    record.readable(has_former)
 }
 
-/// A search in the store for the UE that is known by a name. There is one for a name at a time: who
-/// comes by it waits in the slot's mailbox.
-struct Finding {
-    amf: Arc<Amf>,
-    s_tmsi: STmsi,
-    slot: Arc<Slot>,
-    /// Another slot is the subscriber's.
-    known: Option<Arc<Slot>>,
+/// The temporary identity under which the context of the UE with this SUPI is stored.
+pub(in crate::amf) async fn name_of(sbi: &Sbi, supi: &str) -> Option<STmsi> {
+    let pointer: Pointer = read(sbi, supi).await?;
+    s_tmsi_of(&pointer.record)
 }
 
-impl Finding {
-    async fn run(mut self) -> Option<Arc<Slot>> {
-        let mut ue = ue::new(&self.amf, &self.slot);
-        let (record, has_former) = current(&ue.sbi, self.s_tmsi).await?;
-        let context = record.context(has_former)?;
-        // Whoever has the subscriber's name is newer than what is stored.
-        self.known = self.amf.ues.name_free_supi(&record.supi, &self.slot);
-        if self.known.is_some() {
-            return self.known.clone();
-        }
-        context.fill(&mut ue, record);
-        let slot = Arc::clone(&self.slot);
-        if let Some((ue, event)) = slot.park(ue) {
-            ue::start(ue, event);
-        }
-        // Nothing is left to be given up.
-        self.known = Some(Arc::clone(&slot));
-        Some(slot)
+/// What an earlier process has stored of a UE that has registered anew.
+pub(in crate::amf) struct StaleContext {
+    /// The resources of its sessions.
+    pub(in crate::amf) sessions: Vec<String>,
+    records: Vec<String>,
+}
+
+/// What is stored of the UE under its SUPI, if anything is.
+pub(in crate::amf) async fn find_stale(ue: &Ue) -> Option<StaleContext> {
+    let sbi = &ue.sbi;
+    let pointer: Pointer = read(sbi, &ue.supi_text()).await?;
+    let record: Record = read(sbi, &pointer.record).await?;
+    let mut records = Vec::new();
+    if let Some(former) = record.former_guti().map(|former| record_of(&former))
+        && let Some(before) = read::<Record>(sbi, &former).await
+        && before.supi == record.supi
+    {
+        records.push(former);
+    }
+    records.push(pointer.record);
+    let sessions = record.sessions.into_values();
+    Some(StaleContext {
+        sessions: sessions.map(|session| session.context).collect(),
+        records,
+    })
+}
+
+/// Removes it. The pointer stays: what is stored next is found there.
+pub(in crate::amf) async fn remove_stale(ue: &Ue, stale: StaleContext) {
+    for record in stale.records {
+        delete(ue, &record).await;
     }
 }
 
-impl Drop for Finding {
-    fn drop(&mut self) {
-        let found = self.known.as_ref();
-        if found.is_some_and(|known| Arc::ptr_eq(known, &self.slot)) {
-            return;
-        }
-        self.amf.ues.forget_tmsi(self.s_tmsi, &self.slot);
-        for event in self.amf.ues.forget(&self.slot) {
-            let Event::Initial(link, octets) = event else {
-                continue;
-            };
-            match found.and_then(|known| Some((known, link.of(known)?))) {
-                Some((known, link)) => {
-                    let _gone = known.deliver(Event::Initial(link, octets));
-                }
-                None => gnb::divert(&self.amf, &link, octets),
-            }
-        }
-    }
-}
-
-/// The record that is the context of the UE with this name, now or before its last change; and whether
-/// the name before is still the UE's.
+/// The record that is the context of the UE with this name, and whether the name before is still the
+/// UE's.
 async fn current(sbi: &Sbi, s_tmsi: STmsi) -> Option<(Record, bool)> {
     let name = record_name(s_tmsi);
     let found: Record = read(sbi, &name).await?;
@@ -316,13 +233,14 @@ async fn read<T: DeserializeOwned>(sbi: &Sbi, name: &str) -> Option<T> {
     }
 }
 
-/// What of a record may be unreadable.
-struct Context {
-    supi: Supi,
+/// A stored context, of which every part could be read.
+pub(in crate::amf) struct StoredUe {
+    pub(in crate::amf) supi: Supi,
     guti: Guti,
     former: Option<Guti>,
     security: NasSecurityContext,
     stored: Counts,
+    record: Record,
 }
 
 impl Record {
@@ -330,9 +248,9 @@ impl Record {
         self.former.as_ref()?.parse().ok()
     }
 
-    fn context(&self, has_former: bool) -> Option<Context> {
+    fn readable(self, has_former: bool) -> Option<StoredUe> {
         let saved = self.security.clone();
-        Some(Context {
+        Some(StoredUe {
             supi: self.supi.parse().ok()?,
             guti: self.guti.parse().ok()?,
             former: self.former_guti().filter(|_| has_former),
@@ -341,13 +259,15 @@ impl Record {
                 uplink: saved.uplink.unwrap_or(LAST_COUNT),
             },
             security: NasSecurityContext::restore(saved, Side::Network).ok()?,
+            record: self,
         })
     }
 }
 
-impl Context {
-    /// Makes the UE what the record says.
-    fn fill(self, ue: &mut Ue, record: Record) {
+impl StoredUe {
+    /// Makes `ue` the UE whose context was stored.
+    pub(in crate::amf) fn restore(self, ue: &mut Ue) {
+        let record = self.record;
         ue.security = Some(self.security);
         // Its first message needs counts that are reserved first: none are left.
         ue.stored = Some(self.stored);
@@ -385,35 +305,13 @@ fn slices(texts: &[String]) -> Vec<Snssai> {
     slices.filter_map(Result::ok).collect()
 }
 
-/// The UE registers without its former context, which an earlier process may have stored: its sessions
-/// are let go of, and it is removed.
-pub(super) async fn let_go(ue: &Ue) {
-    let Some(pointer) = read::<Pointer>(&ue.sbi, &ue.supi_text()).await else {
-        return;
-    };
-    if let Some(record) = read::<Record>(&ue.sbi, &pointer.record).await {
-        for session in record.sessions.values() {
-            super::peers::nsmf::release(ue, &session.context).await;
-        }
-        if let Some(former) = record.former_guti().map(|former| record_of(&former))
-            && let Some(before) = read::<Record>(&ue.sbi, &former).await
-            && before.supi == record.supi
-        {
-            delete(ue, &former).await;
-        }
-        delete(ue, &pointer.record).await;
-    }
-}
-
-/// Removes the context that is stored of the UE.
-pub(super) async fn remove(ue: &Ue) {
-    for guti in [ue.guti, ue.former].into_iter().flatten() {
-        delete(ue, &record_of(&guti)).await;
-    }
+/// Removes what is stored of the UE under this GUTI.
+pub(in crate::amf) async fn remove(ue: &Ue, guti: &Guti) {
+    delete(ue, &record_of(guti)).await;
 }
 
 /// Removes where it is found by its SUPI. Not for one that is registered anew: that is found there.
-pub(super) async fn remove_pointer(ue: &Ue) {
+pub(in crate::amf) async fn remove_pointer(ue: &Ue) {
     delete(ue, &ue.supi_text()).await;
 }
 

@@ -1,8 +1,9 @@
 //! Deregistration (TS 23.502, 4.2.2.3; TS 24.501, 5.5.2): by the UE, by the network, implicit.
 
-use super::peers::nudm;
-use super::ue::{Ue, Uplink};
-use super::{an_release, session_transport, store};
+use super::{an_release, session_transport};
+use crate::amf::context::ue::{Ue, Uplink};
+use crate::amf::peers::source3::tell;
+use crate::amf::peers::{nudm, nudsf};
 use crate::nas::{
     DeregistrationAcceptToUe, DeregistrationRequestFromUe, DeregistrationRequestToUe, NasMessage,
 };
@@ -11,18 +12,22 @@ use crate::runtime::{Flow, both};
 use serde_json::json;
 
 /// The UE goes. One that cannot prove that it is itself is let go without ending what is another's.
-pub(super) async fn by_ue(ue: &mut Ue, request: DeregistrationRequestFromUe, verified: bool) {
+pub(in crate::amf) async fn by_ue(
+    ue: &mut Ue,
+    request: DeregistrationRequestFromUe,
+    verified: bool,
+) {
     if verified {
         end(ue).await;
     }
     if !request.switch_off {
         ue.send(DeregistrationAcceptToUe);
     }
-    an_release::by_network(ue, Cause::DEREGISTER).await;
+    an_release::run(ue, Cause::DEREGISTER).await;
 }
 
 /// The network wants the UE gone: its subscription was withdrawn, or an operator says so.
-pub(super) async fn by_network(ue: &mut Ue, reregistration_required: bool) {
+pub(in crate::amf) async fn by_network(ue: &mut Ue, reregistration_required: bool) {
     if ue.link.is_some() && ue.security.is_some() {
         let request = DeregistrationRequestToUe {
             reregistration_required,
@@ -41,27 +46,27 @@ pub(super) async fn by_network(ue: &mut Ue, reregistration_required: bool) {
     }
     end(ue).await;
     if ue.link.is_some() {
-        an_release::by_network(ue, Cause::DEREGISTER).await;
+        an_release::run(ue, Cause::DEREGISTER).await;
     }
 }
 
 /// The UE is registered elsewhere by now: what is left here ends without a word to it or to the UDM.
-pub(super) async fn implicit(ue: &mut Ue) {
+pub(in crate::amf) async fn implicit(ue: &mut Ue) {
     session_transport::release_all(ue).await;
     forget(ue).await;
     if ue.link.is_some() {
-        an_release::by_network(ue, Cause::NORMAL_RELEASE).await;
+        an_release::run(ue, Cause::NORMAL_RELEASE).await;
     }
 }
 
 /// The UE was not heard of for too long (TS 24.501, 5.3.7): it is gone, and there is nobody to tell it.
-pub(super) async fn of_silent(ue: &mut Ue) {
+pub(in crate::amf) async fn of_silent(ue: &mut Ue) {
     ue.pending.clear();
     end(ue).await;
 }
 
 /// The UE has become another subscriber's: nothing of the former's is the new one's.
-pub(super) async fn of_former_subscriber(ue: &mut Ue) {
+pub(in crate::amf) async fn of_former_subscriber(ue: &mut Ue) {
     end(ue).await;
     ue.forget_names();
     ue.pending.clear();
@@ -72,18 +77,21 @@ pub(super) async fn of_former_subscriber(ue: &mut Ue) {
 async fn end(ue: &mut Ue) {
     session_transport::release_all(ue).await;
     let at_udm = async {
-        match ue.sbi.flow() {
+        match ue.amf.own.flow {
             Flow::ThreeGpp => nudm::deregister(ue).await,
-            Flow::Source3 => ue.tell("handle-detach", || json!({})).await,
+            Flow::Source3 => tell(ue, "handle-detach", || json!({})).await,
         }
     };
-    both(at_udm, store::remove_pointer(ue)).await;
+    both(at_udm, nudsf::remove_pointer(ue)).await;
     forget(ue).await;
 }
 
 async fn forget(ue: &mut Ue) {
-    store::remove(ue).await;
-    for guti in [ue.guti, ue.former].into_iter().flatten() {
+    let gutis = [ue.guti, ue.former];
+    for guti in gutis.iter().flatten() {
+        nudsf::remove(ue, guti).await;
+    }
+    for guti in gutis.into_iter().flatten() {
         ue.amf.gutis.deallocate(&guti, &ue.sbi).await;
     }
     ue.set_registered(false);

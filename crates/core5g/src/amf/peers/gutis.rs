@@ -1,28 +1,21 @@
 //! Where GUTIs come from: the allocator of the evaluation, in this process or as a service.
 
-use crate::runtime::{Sbi, SbiFailure, SbiRequest};
+use crate::amf::context::ue::Gutis;
+use crate::amf::ports::Sbi;
+use crate::runtime::{SbiFailure, SbiRequest};
+use corewire_guti::Guti;
 use corewire_guti::message::json;
-use corewire_guti::{Allocator, Guti};
 
 /// The GUTI service's operations as resources.
 const ALLOCATE: &str = "/guti.v1.GutiService/Allocate";
 const DEALLOCATE: &str = "/guti.v1.GutiService/Deallocate";
-
-/// The source of GUTIs.
-pub(super) enum Gutis {
-    /// An allocator of this process.
-    Own(Box<Allocator>),
-    /// `corewire nf guti` at this address: it outlives this process, and what it has given away is
-    /// not given away again.
-    Service(String),
-}
 
 impl Gutis {
     /// A GUTI that nobody has.
     ///
     /// # Errors
     /// When all are taken, or the service does not answer.
-    pub(super) async fn allocate(&self, sbi: &Sbi) -> Result<Guti, SbiFailure> {
+    pub(in crate::amf) async fn allocate(&self, sbi: &Sbi) -> Result<Guti, SbiFailure> {
         match self {
             Self::Own(allocator) => allocator
                 .allocate()
@@ -38,7 +31,7 @@ impl Gutis {
     }
 
     /// Takes a GUTI back. One that this process did not give away is not its own to take.
-    pub(super) async fn deallocate(&self, guti: &Guti, sbi: &Sbi) {
+    pub(in crate::amf) async fn deallocate(&self, guti: &Guti, sbi: &Sbi) {
         match self {
             Self::Own(allocator) => {
                 let _of_an_earlier_process = allocator.deallocate(guti);

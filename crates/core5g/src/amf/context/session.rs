@@ -1,0 +1,64 @@
+//! A PDU session as the AMF knows it, and what passes between its SMF, its gNB and its UE.
+
+use crate::aka::Kgnb;
+use crate::nas::{Snssai, UeSecurityCapability};
+use crate::ngap::{SessionSetup, UeAmbr};
+use crate::smf::Slice;
+use bytes::Bytes;
+use corewire_guti::Guami;
+use serde::{Deserialize, Serialize};
+
+/// A PDU session, as far as the AMF knows it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::amf) struct Session {
+    /// The SM context's resource at the SMF.
+    pub(in crate::amf) context: String,
+    /// The AMF's number for that context: what the SMF says of one that has gone must not be taken
+    /// for the next of the same session.
+    #[serde(default)]
+    pub(in crate::amf) handle: u64,
+    pub(in crate::amf) slice: Slice,
+    /// The gNB has resources for it.
+    pub(in crate::amf) active: bool,
+    /// The gNB has none any more, and the SMF does not know it yet.
+    #[serde(default)]
+    pub(in crate::amf) take_down: bool,
+}
+
+impl Session {
+    pub(in crate::amf) fn snssai(&self) -> Snssai {
+        Snssai {
+            sst: self.slice.sst,
+            sd: self.slice.differentiator(),
+        }
+    }
+}
+
+/// What an SMF has for a UE and its gNB.
+#[derive(Clone, Debug)]
+pub(in crate::amf) struct Transfer {
+    pub(in crate::amf) session: u8,
+    pub(in crate::amf) n1_message: Option<Bytes>,
+    /// What it is (TS 29.502, 6.1.6.3.3), and its octets.
+    pub(in crate::amf) n2_info: Option<(String, Bytes)>,
+}
+
+impl Transfer {
+    /// Whether it asks the gNB for a session's resources.
+    pub(in crate::amf) fn sets_up(&self) -> bool {
+        let kind = self.n2_info.as_ref().map(|(kind, _)| kind.as_str());
+        kind == Some("PDU_RES_SETUP_REQ")
+    }
+}
+
+/// What a gNB is told of a UE (TS 38.413, 9.2.2.1).
+pub(in crate::amf) struct GnbContext<'a> {
+    pub(in crate::amf) guami: Guami,
+    pub(in crate::amf) allowed: &'a [Snssai],
+    pub(in crate::amf) capability: &'a UeSecurityCapability,
+    pub(in crate::amf) kgnb: Kgnb,
+    /// For the UE.
+    pub(in crate::amf) nas: Vec<u8>,
+    pub(in crate::amf) sessions: Vec<SessionSetup>,
+    pub(in crate::amf) ambr: UeAmbr,
+}
