@@ -21,5 +21,7 @@ mod peers;
 mod ports;
 mod procedures;
 mod task;
+#[cfg(test)]
+mod transcripts;
 
 pub use args::AmfArgs;

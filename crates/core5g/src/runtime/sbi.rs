@@ -349,6 +349,13 @@ impl SbiRequest {
         self
     }
 
+    /// Method, path with query, media type and body, for tests.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> (&str, &str, &str, &Bytes) {
+        let content_type = self.content_type.as_deref().unwrap_or_default();
+        (self.method, &self.path, content_type, &self.body)
+    }
+
     /// `agent` is the `User-Agent` that every request has (TS 29.500, 5.2.2.2).
     fn into_message(self, agent: &str) -> Result<Request, SbiFailure> {
         let (path, query) = match self.path.split_once('?') {
@@ -507,6 +514,16 @@ impl SbiFailure {
             status: Some(status),
             cause: Some(cause.to_owned()),
             ..Self::local("answered")
+        }
+    }
+
+    /// With this body in the answer.
+    #[cfg(test)]
+    pub(crate) fn with_answer(self, content_type: &str, answer: impl Into<Bytes>) -> Self {
+        Self {
+            content_type: content_type.to_owned(),
+            answer: answer.into(),
+            ..self
         }
     }
 
