@@ -113,8 +113,12 @@ impl<H: HomeNetwork> Ausf<H> {
     }
 
     async fn confirm(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
+        let id = exchange.param("authCtxId");
+        if !self.contexts.has(id) {
+            return Err(Problem::new(404, "CONTEXT_NOT_FOUND"));
+        }
         let said: ConfirmationData = exchange.json()?;
-        let answer = self.compare(exchange.param("authCtxId"), said.res_star.as_deref())?;
+        let answer = self.compare(id, said.res_star.as_deref())?;
         Ok(Reply::ok(&answer))
     }
 

@@ -48,6 +48,11 @@ impl Contexts {
         inner.by_id.insert(id, authentication);
     }
 
+    /// Whether this one is under way.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.lock().by_id.contains_key(id)
+    }
+
     /// Takes one out: an answer counts once.
     pub(super) fn take(&self, id: &str) -> Option<Authentication> {
         self.lock().by_id.remove(id)

@@ -44,11 +44,11 @@ pub(crate) struct AuthenticationLinks {
     pub(crate) five_g_aka: Link,
 }
 
-/// The UE's answer; none when it did not give one.
+/// The UE's answer; null when it did not give one (TS 29.509, 6.1.6.2.4: the member must be there).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ConfirmationData {
-    #[serde(default)]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub(crate) res_star: Option<String>,
 }
 
