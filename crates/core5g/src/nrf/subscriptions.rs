@@ -100,6 +100,15 @@ impl Nrf {
                 reason,
             ));
         }
+        let others = data.subscr_cond.as_ref().map(|cond| &cond.others);
+        if let Some(unknown) = others.and_then(|others| others.keys().next()) {
+            // Without it the subscriber would be told of NFs that it did not ask for.
+            return Err(
+                Problem::new(501, "UNSUPPORTED_SUBSCRIPTION_CONDITION").detail(format!(
+                    "/subscrCond/{unknown} is no condition that is known here"
+                )),
+            );
+        }
         let span = validity(data.validity_time.as_deref());
         let number = self.subscriptions.last.fetch_add(1, Ordering::Relaxed) + 1;
         let id = number.to_string();

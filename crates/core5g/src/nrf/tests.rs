@@ -497,6 +497,12 @@ fn subscriptions_are_made_renewed_ended_and_bounded() {
         ask(&router, "DELETE", &path, &json!(null)).cause(),
         "SUBSCRIPTION_NOT_FOUND"
     );
+    for member in ["guamiList", "nfInstanceIdList", "unheardOf"] {
+        let mut other = body.clone();
+        other["subscrCond"] = json!({"nfType": "UDM", member: []});
+        let refused = ask(&router, "POST", "/nnrf-nfm/v1/subscriptions", &other);
+        assert_eq!(refused.status, 501, "{member}");
+    }
     for bad in ["ftp://x", ""] {
         let said = ask(
             &router,

@@ -193,6 +193,9 @@ pub(crate) struct SubscrCond {
     pub(crate) service_name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nf_set_id: Option<String>,
+    /// Conditions that are not known here.
+    #[serde(flatten)]
+    pub(crate) others: BTreeMap<String, serde_json::Value>,
 }
 
 /// The answer to who asked for a token (RFC 6749, 5.1).
