@@ -72,8 +72,9 @@ pub(in crate::amf) async fn create(
     // SMF selection (TS 23.501, 6.3.2).
     match ue.sbi.call_serving(SERVICE, wanted, request).await {
         Ok((answer, root)) => match answer.header("location") {
-            // The context of an SMF that was chosen for its DNN or slice is at that SMF alone.
-            Some(location) => Ok(root.unwrap_or_default() + path_of(location)),
+            // At the SMF that names itself, or was chosen for its DNN or slice; else at any.
+            Some(location) if location.contains("://") => Ok(location.to_owned()),
+            Some(location) => Ok(root.unwrap_or_default() + location),
             None => Err(NotCreated::Failed(SbiFailure::local(
                 "the SMF names no context",
             ))),
