@@ -48,6 +48,8 @@ struct Connection<S> {
     slot: Arc<S>,
     amf: AmfUeNgapId,
     stream: u16,
+    /// Where the UE was when it last said something.
+    tai: Tai,
     /// Tells it from an earlier one of the same number, even of the same UE.
     serial: u64,
 }
@@ -127,10 +129,15 @@ impl<S> Gnb<S> {
         ConnectionId { gnb, serial }
     }
 
-    /// The UE with these numbers here, and its connection.
-    pub(in crate::amf) fn of(&self, ue: UePair) -> Option<(Arc<S>, ConnectionId)> {
-        let ues = self.ues();
-        let found = ues.get(&ue.ran.0).filter(|found| found.amf == ue.amf)?;
+    /// The UE with these numbers here, and its connection; `tai` is where it is now, if that is said.
+    pub(in crate::amf) fn of(
+        &self,
+        ue: UePair,
+        tai: Option<Tai>,
+    ) -> Option<(Arc<S>, ConnectionId)> {
+        let mut ues = self.ues();
+        let found = ues.get_mut(&ue.ran.0).filter(|found| found.amf == ue.amf)?;
+        found.tai = tai.unwrap_or(found.tai);
         Some((Arc::clone(&found.slot), self.id(found.serial)))
     }
 
@@ -141,11 +148,13 @@ impl<S> Gnb<S> {
         slot: &Arc<S>,
         ue: UePair,
         stream: u16,
+        tai: Tai,
     ) -> Option<(Link<S>, Option<Lost<S>>)> {
         let connection = Connection {
             slot: Arc::clone(slot),
             amf: ue.amf,
             stream,
+            tai,
             serial: self.next.fetch_add(1, Ordering::Relaxed),
         };
         let link = self.link(&connection, ue.ran);
@@ -252,6 +261,13 @@ impl<S> Link<S> {
         connection.slot = Arc::clone(slot);
         connection.amf = amf;
         Some(self.gnb.link(connection, self.ue.ran))
+    }
+
+    /// Where the UE was when it last said something; `None` when the connection is over.
+    pub(in crate::amf) fn tai(&self) -> Option<Tai> {
+        let ues = self.gnb.ues();
+        let connection = ues.get(&self.ue.ran.0)?;
+        (connection.serial == self.serial).then_some(connection.tai)
     }
 
     fn send(&self, message: impl Into<NgapMessage>) {

@@ -17,7 +17,7 @@ use crate::amf::peers::nausf::{self, Challenge, Refusal};
 use crate::amf::peers::source3::{tell, tell_of};
 use crate::nas::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
-    Ksi, MmCause, NasMessage,
+    Ksi, MmCause, NasMessage, NasSecurityContext,
 };
 use serde_json::json;
 
@@ -39,18 +39,21 @@ enum Answer {
     Failure(AuthenticationFailure),
 }
 
-/// Authenticates the UE of this identity, a SUPI or SUCI as TS 29.571 writes them. When it fails the UE
-/// has been told.
+/// Authenticates the UE of this identity, a SUPI or SUCI as TS 29.571 writes them. `theirs` is the key set
+/// that the UE says it has. When it fails the UE has been told.
 ///
 /// # Errors
 /// When the UE does not prove its identity, or the home network does not answer.
-pub(in crate::amf) async fn run(ue: &mut Ue, identity: &str) -> Result<Authenticated, Ended> {
+pub(in crate::amf) async fn run(
+    ue: &mut Ue,
+    identity: &str,
+    theirs: Option<Ksi>,
+) -> Result<Authenticated, Ended> {
     let network = ServingNetwork::of(ue.amf.network.plmn());
-    // A key set that the UE does not have now (TS 24.501, 5.4.1.3.2).
-    let mut ksi = ue
-        .security
-        .as_ref()
-        .map_or(Ksi::ZERO, |security| security.ksi().next());
+    // A key set that neither the UE nor the AMF has now (TS 24.501, 5.4.1.3.2).
+    let ours = ue.security.as_ref().map(NasSecurityContext::ksi);
+    let taken = [theirs, ours];
+    let mut ksi = unused(Ksi::ZERO, taken);
     let mut identity = identity.to_owned();
     let mut resynchronisation = None;
     let mut last = None;
@@ -72,7 +75,7 @@ pub(in crate::amf) async fn run(ue: &mut Ue, identity: &str) -> Result<Authentic
                 MmCause::SYNCH_FAILURE => {
                     resynchronisation = failure.auts.map(|auts| (challenge.rand, auts));
                 }
-                MmCause::KSI_IN_USE => ksi = ksi.next(),
+                MmCause::KSI_IN_USE => ksi = unused(ksi.next(), taken),
                 // The challenge may have been for someone else: the GUTI was wrong.
                 _ => identity = identity::run(ue).await?.to_string(),
             },
@@ -80,6 +83,15 @@ pub(in crate::amf) async fn run(ue: &mut Ue, identity: &str) -> Result<Authentic
     }
     ue.send(AuthenticationReject);
     Err(Ended::Refused)
+}
+
+/// The first key set from this one on that is none of those taken.
+fn unused(first: Ksi, taken: [Option<Ksi>; 2]) -> Ksi {
+    let mut ksi = first;
+    while taken.contains(&Some(ksi)) {
+        ksi = ksi.next();
+    }
+    ksi
 }
 
 async fn ask(ue: &mut Ue, ksi: Ksi, challenge: &Challenge) -> Result<Answer, Ended> {

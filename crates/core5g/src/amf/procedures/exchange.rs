@@ -1,6 +1,6 @@
 //! What every procedure with a UE does: send, wait for the answer, send again, give up.
 
-use super::restoration;
+use super::{an_release, restoration};
 use crate::amf::context::network::{NAS_ATTEMPTS, NAS_TIMER};
 use crate::amf::context::ue::{Ended, Event, Ue, Uplink};
 use crate::nas::NasMessage;
@@ -76,7 +76,7 @@ impl Ue {
             match pick(event) {
                 Ok(picked) => return Ok(picked),
                 Err(Event::Lost(connection)) if self.is_by(connection) => {
-                    self.deferred.push_back(Event::Lost(connection));
+                    an_release::lost(self, connection);
                     return Err(Ended::Lost);
                 }
                 Err(Event::Arrived(link, uplink)) => {

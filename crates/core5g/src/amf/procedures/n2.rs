@@ -4,6 +4,7 @@ use super::an_release::deliver_lost;
 use super::{ng_reset, ng_setup};
 use crate::amf::context::link::{COMMON_STREAM, ConnectionId};
 use crate::amf::context::ue::{Amf, Claimed, Delivery, Event, Gnb, Link, Slot, Ue, start};
+use crate::nas::Tai;
 use crate::ngap::{
     AmfUeNgapId, Cause, ErrorIndication, InitialUeMessage, NgapMessage, RanUeNgapId, UeConnection,
     UePair,
@@ -47,16 +48,16 @@ fn dispatch(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: NgapMessage) {
         NgapMessage::NgReset(reset) => ng_reset::run(gnb, reset),
         NgapMessage::InitialUeMessage(message) => initial(amf, gnb, stream, message),
         NgapMessage::UplinkNas(uplink) => {
-            let nas = uplink.nas;
-            to_ue(amf, gnb, uplink.ue, |id| Event::Nas(id, nas));
+            let (nas, tai) = (uplink.nas, uplink.location.tai);
+            to_ue(amf, gnb, uplink.ue, Some(tai), |id| Event::Nas(id, nas));
         }
         NgapMessage::ErrorIndication(error) => lost_at_gnb(gnb, &error),
         // Of a UE that came back elsewhere, or whose number is another's by now: the last word about
         // a connection that is over needs no answer (TS 38.413, 10.6).
-        NgapMessage::UeContextReleaseComplete(complete) if gnb.of(complete.ue).is_none() => {}
+        NgapMessage::UeContextReleaseComplete(complete) if gnb.of(complete.ue, None).is_none() => {}
         other => {
             if let Some(ue) = pair(&other) {
-                to_ue(amf, gnb, ue, |id| Event::Ngap(id, Box::new(other)));
+                to_ue(amf, gnb, ue, None, |id| Event::Ngap(id, Box::new(other)));
             }
         }
     }
@@ -87,7 +88,7 @@ fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessag
     let Some(slot) = known.or_else(|| amf.add_ue()) else {
         return gnb.send(stream, &busy());
     };
-    let Some(link) = connect(gnb, &slot, message.ran, stream) else {
+    let Some(link) = connect(gnb, &slot, &message, stream) else {
         gnb.send(stream, &busy());
         if is_new {
             let _nothing_came = amf.forget_ue(&slot);
@@ -106,17 +107,31 @@ fn initial(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: InitialUeMessag
 
 /// The gNB's number is this UE's; the UE that had it before has lost its connection. `None` when the gNB
 /// has too many UEs.
-fn connect(gnb: &Arc<Gnb>, slot: &Arc<Slot>, ran: RanUeNgapId, stream: u16) -> Option<Link> {
-    let ue = UePair { amf: slot.id, ran };
-    let (link, lost) = gnb.take(slot, ue, stream)?;
+fn connect(
+    gnb: &Arc<Gnb>,
+    slot: &Arc<Slot>,
+    message: &InitialUeMessage,
+    stream: u16,
+) -> Option<Link> {
+    let ue = UePair {
+        amf: slot.id,
+        ran: message.ran,
+    };
+    let (link, lost) = gnb.take(slot, ue, stream, message.location.tai)?;
     deliver_lost(lost);
     Some(link)
 }
 
 /// Hands a message to the UE that it is about, when it comes by the gNB that serves the UE. Numbers
 /// that do not belong together are told, and what this gNB has under either is over (TS 38.413, 10.6).
-fn to_ue(amf: &Arc<Amf>, gnb: &Arc<Gnb>, ue: UePair, event: impl FnOnce(ConnectionId) -> Event) {
-    if let Some((slot, id)) = gnb.of(ue) {
+fn to_ue(
+    amf: &Arc<Amf>,
+    gnb: &Arc<Gnb>,
+    ue: UePair,
+    tai: Option<Tai>,
+    event: impl FnOnce(ConnectionId) -> Event,
+) {
+    if let Some((slot, id)) = gnb.of(ue, tai) {
         if slot.deliver(event(id)) == Delivery::Dropped {
             tracing::warn!(
                 name: "n2-message-dropped",

@@ -40,7 +40,11 @@ pub(in crate::amf) async fn run(ue: &mut Ue, request: RegistrationRequest, verif
                 session_transport::deliver_pending(ue).await;
             }
         }
-        // A UE that was registered stays so when another, or a thief of its name, is refused.
+        // A UE that was registered stays so when another, or a thief of its name, is refused; its
+        // connection ends (TS 24.501, 5.3.1.3).
+        Err(Ended::Refused | Ended::Silent) if ue.registered && verified => {
+            an_release::run(ue, Cause::NORMAL_RELEASE).await;
+        }
         Err(_) if ue.registered && verified => {}
         Err(_) => {
             ue.set_registered(false);
@@ -63,6 +67,10 @@ async fn register(
         refusal::run(ue, MmCause::SERVICES_NOT_ALLOWED, verified);
         return Err(Ended::Refused);
     }
+    if let Some(cause) = area_not_served(ue) {
+        refusal::run(ue, cause, verified);
+        return Err(Ended::Refused);
+    }
     if request.capability.is_some() {
         ue.capability.clone_from(&request.capability);
     }
@@ -75,7 +83,7 @@ async fn register(
         let identity = resolve_identity(ue, &request).await?;
         let begun = || json!({"attach": "INITIATED"});
         tell_of(ue, &identity, "update-initial-attach-init", begun).await;
-        let keys = authentication::run(ue, &identity).await?;
+        let keys = authentication::run(ue, &identity, request.ksi).await?;
         let supi = keys.supi;
         if let Some(whole) = security_mode::run(ue, keys).await? {
             request = whole;
@@ -133,6 +141,17 @@ async fn register(
     )
     .await;
     Ok(reached)
+}
+
+/// Why the UE cannot be registered where it is, if it cannot: it would not be in the registration area that
+/// it is given. In another area, or network, it may try again (TS 24.501, annex A.2: #15, #11).
+fn area_not_served(ue: &Ue) -> Option<MmCause> {
+    let network = &ue.amf.network;
+    let tai = ue.link.as_ref()?.tai()?;
+    if tai.plmn != network.plmn() {
+        return Some(MmCause::PLMN_NOT_ALLOWED);
+    }
+    (!network.tacs.contains(&tai.tac)).then_some(MmCause::NO_SUITABLE_CELLS)
 }
 
 /// The identity by which the UE can be authenticated.

@@ -410,7 +410,9 @@ impl Player {
                 value: 1,
             },
             tai: Tai {
-                plmn: plmn(),
+                plmn: args
+                    .value("plmn")
+                    .map_or_else(plmn, |other| other.parse().unwrap()),
                 tac: tac(args.value("tac").unwrap_or("1")),
             },
         };
