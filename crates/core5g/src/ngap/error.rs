@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{Cause, ErrorIndication, NgapMessage, RanUeNgapId};
+use super::{
+    Cause, ElementFault, ErrorIndication, NgSetupFailure, NgapMessage,
+    RanConfigurationUpdateFailure, RanUeNgapId,
+};
 use crate::ngap::AmfUeNgapId;
 
 /// What is wrong with received octets, or with a message that is to be sent.
@@ -12,8 +15,20 @@ pub struct NgapError {
     pub(super) what: String,
     pub(super) amf: Option<AmfUeNgapId>,
     pub(super) ran: Option<RanUeNgapId>,
-    /// The peer waits for an answer: it sent a request, not the outcome of one.
-    pub(super) request: bool,
+    pub(super) answered_by: AnsweredBy,
+    /// Elements that are missing or not understood.
+    pub(super) faults: Vec<ElementFault>,
+}
+
+/// Which message answers a faulty one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnsweredBy {
+    /// None: it was the outcome of a procedure of one's own, which has failed here.
+    Nothing,
+    ErrorIndication,
+    /// The outcome of its own procedure (clause 10.3.5).
+    NgSetupFailure,
+    RanConfigurationUpdateFailure,
 }
 
 /// The classes of TS 38.413 clause 10.
@@ -39,8 +54,8 @@ impl NgapError {
         self.kind
     }
 
-    /// ERROR INDICATION as clause 10 wants it; none for the outcome of a procedure of one's own,
-    /// which has then failed here.
+    /// What clause 10 wants to be sent: the unsuccessful outcome of the procedure where it has one, else
+    /// ERROR INDICATION; nothing for the outcome of a procedure of one's own, which has then failed.
     #[must_use]
     pub fn answer(&self) -> Option<NgapMessage> {
         let cause = match self.kind {
@@ -49,13 +64,27 @@ impl NgapError {
             NgapErrorKind::Semantic => Cause::SEMANTIC_ERROR,
             NgapErrorKind::Encode => return None,
         };
-        self.request.then(|| {
-            ErrorIndication {
+        let (wait, faults) = (None, self.faults.clone());
+        Some(match self.answered_by {
+            AnsweredBy::Nothing => return None,
+            AnsweredBy::ErrorIndication => ErrorIndication {
                 amf: self.amf,
                 ran: self.ran,
                 cause: Some(cause),
             }
-            .into()
+            .into(),
+            AnsweredBy::NgSetupFailure => NgSetupFailure {
+                cause,
+                wait,
+                faults,
+            }
+            .into(),
+            AnsweredBy::RanConfigurationUpdateFailure => RanConfigurationUpdateFailure {
+                cause,
+                wait,
+                faults,
+            }
+            .into(),
         })
     }
 }

@@ -39,6 +39,9 @@ messages! {
     NgSetupRequest
     NgSetupResponse
     NgSetupFailure
+    RanConfigurationUpdate
+    RanConfigurationUpdateAcknowledge
+    RanConfigurationUpdateFailure
     NgReset
     NgResetAcknowledge
     ErrorIndication

@@ -56,6 +56,55 @@ pub struct NgSetupFailure {
     pub cause: Cause,
     /// How long to wait: 1, 2, 5, 10, 20 or 60 s.
     pub wait: Option<Duration>,
+    /// What of the request is missing or not understood.
+    pub faults: Vec<ElementFault>,
+}
+
+/// An element of a message that is missing or not understood (clause 9.3.1.3, Criticality Diagnostics).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElementFault {
+    /// Which (clause 9.4.7, `ProtocolIE-ID`).
+    pub id: u16,
+    /// What its receiver does without it.
+    pub criticality: Criticality,
+    /// It is missing; else it is not understood.
+    pub is_missing: bool,
+}
+
+/// What a receiver does with a message of which it misses an element (clause 10.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "TS 38.413 lists three")]
+pub enum Criticality {
+    /// It rejects the message.
+    Reject,
+    /// It ignores the element.
+    Ignore,
+    /// It ignores the element, and says so.
+    Notify,
+}
+
+/// RAN CONFIGURATION UPDATE: what a gNB says anew of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RanConfigurationUpdate {
+    /// A name for people.
+    pub name: Option<String>,
+    /// What it serves; as before, when it is not said.
+    pub areas: Option<Vec<SupportedArea>>,
+}
+
+/// RAN CONFIGURATION UPDATE ACKNOWLEDGE.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RanConfigurationUpdateAcknowledge;
+
+/// RAN CONFIGURATION UPDATE FAILURE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RanConfigurationUpdateFailure {
+    /// Why.
+    pub cause: Cause,
+    /// How long to wait, as after NG SETUP FAILURE.
+    pub wait: Option<Duration>,
+    /// What of the update is missing or not understood.
+    pub faults: Vec<ElementFault>,
 }
 
 /// One UE's connection, by what is known of it.

@@ -141,6 +141,7 @@ pub(crate) fn one_of_each() -> Vec<NgapMessage> {
         NgSetupFailure {
             cause: Cause::UNKNOWN_PLMN,
             wait: Some(Duration::from_secs(10)),
+            faults: Vec::new(),
         }
         .into(),
         NgReset {
@@ -279,7 +280,78 @@ pub(crate) fn one_of_each() -> Vec<NgapMessage> {
             sessions: vec![session()],
         }
         .into(),
+        RanConfigurationUpdate {
+            name: Some("gnb-1".into()),
+            areas: Some(areas()),
+        }
+        .into(),
+        RanConfigurationUpdateAcknowledge.into(),
+        RanConfigurationUpdateFailure {
+            cause: Cause::UNKNOWN_PLMN,
+            wait: Some(Duration::from_secs(20)),
+            faults: faults(),
+        }
+        .into(),
+        NgSetupFailure {
+            cause: Cause::ABSTRACT_SYNTAX_ERROR,
+            wait: None,
+            faults: faults(),
+        }
+        .into(),
     ]
+}
+
+fn areas() -> Vec<SupportedArea> {
+    let plmns = vec![PlmnSlices {
+        plmn: plmn(),
+        slices: vec!["01".parse().unwrap()],
+    }];
+    let tac = Tac::new(7).unwrap();
+    vec![SupportedArea { tac, plmns }]
+}
+
+fn faults() -> Vec<ElementFault> {
+    let criticalities = [
+        Criticality::Reject,
+        Criticality::Ignore,
+        Criticality::Notify,
+    ];
+    let fault = |(id, criticality)| ElementFault {
+        id,
+        criticality,
+        is_missing: id == 102,
+    };
+    [102, 21, 27]
+        .into_iter()
+        .zip(criticalities)
+        .map(fault)
+        .collect()
+}
+
+/// A gNB that leaves a mandatory element out of its first message is told which.
+#[test]
+fn a_setup_request_without_an_element_is_answered_by_its_outcome() {
+    let request = NgSetupRequest {
+        gnb: gnb(),
+        name: None,
+        areas: areas(),
+    };
+    let octets = NgapMessage::from(request).encode().unwrap();
+    // SupportedTAList (102) becomes an element that no specification has.
+    let at = octets.windows(2).position(|two| two == [0, 102]).unwrap();
+    let mut broken = octets;
+    broken[at] = 0xfe;
+    let answer = NgapMessage::decode(&broken).unwrap_err().answer();
+    let Some(NgapMessage::NgSetupFailure(failure)) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(failure.cause, Cause::ABSTRACT_SYNTAX_ERROR);
+    let missing = ElementFault {
+        id: 102,
+        criticality: Criticality::Reject,
+        is_missing: true,
+    };
+    assert!(failure.faults.contains(&missing), "{failure:?}");
 }
 
 /// The committed octets of every message: what changes them by mistake is seen here, and the fuzz

@@ -19,6 +19,7 @@ pub(in crate::amf) mod namf;
 pub(in crate::amf) mod ng_reset;
 pub(in crate::amf) mod ng_setup;
 pub(in crate::amf) mod paging;
+pub(in crate::amf) mod ran_configuration_update;
 pub(in crate::amf) mod refusal;
 pub(in crate::amf) mod registration;
 pub(in crate::amf) mod restoration;

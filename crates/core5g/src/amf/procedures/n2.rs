@@ -1,7 +1,7 @@
 //! What a gNB sends (TS 38.413): what is about the gNB is done here, what is about a UE goes to its task.
 
 use super::an_release::deliver_lost;
-use super::{ng_reset, ng_setup};
+use super::{ng_reset, ng_setup, ran_configuration_update};
 use crate::amf::context::link::{COMMON_STREAM, ConnectionId};
 use crate::amf::context::ue::{Amf, Claimed, Delivery, Event, Gnb, Link, Slot, Ue, start};
 use crate::nas::Tai;
@@ -44,6 +44,9 @@ fn dispatch(amf: &Arc<Amf>, gnb: &Arc<Gnb>, stream: u16, message: NgapMessage) {
         _ if !gnb.is_set_up() => {
             let cause = Cause::NOT_COMPATIBLE_WITH_STATE;
             gnb.send(COMMON_STREAM, &error_indication(None, None, cause));
+        }
+        NgapMessage::RanConfigurationUpdate(update) => {
+            ran_configuration_update::run(amf, gnb, &update);
         }
         NgapMessage::NgReset(reset) => ng_reset::run(gnb, reset),
         NgapMessage::InitialUeMessage(message) => initial(amf, gnb, stream, message),

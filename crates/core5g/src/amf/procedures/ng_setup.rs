@@ -1,40 +1,27 @@
 //! NG Setup (TS 38.413, 8.7.1): a gNB says what it serves, and learns what the AMF does.
 
 use crate::amf::context::link::COMMON_STREAM;
+use crate::amf::context::network::Network;
 use crate::amf::context::ue::{Amf, Gnb};
 use crate::nas::Tai;
 use crate::ngap::{
-    Cause, NgSetupFailure, NgSetupRequest, NgSetupResponse, NgapMessage, PlmnSlices,
+    Cause, NgSetupFailure, NgSetupRequest, NgSetupResponse, NgapMessage, PlmnSlices, SupportedArea,
 };
 
 /// Takes a gNB that serves an area of this network; refuses one that does not.
 pub(in crate::amf) fn run(amf: &Amf, gnb: &Gnb, request: &NgSetupRequest) {
     let network = &amf.network;
-    let here = network.tais();
-    let tais: Vec<_> = request
-        .areas
-        .iter()
-        .filter(|area| area.plmns.iter().any(|plmn| plmn.plmn == network.plmn()))
-        .map(|area| Tai {
-            plmn: network.plmn(),
-            tac: area.tac,
-        })
-        .filter(|tai| here.contains(tai))
-        .collect();
-    if tais.is_empty() {
-        gnb.send(
-            COMMON_STREAM,
-            &NgapMessage::from(NgSetupFailure {
-                cause: Cause::UNKNOWN_PLMN,
-                wait: None,
-            }),
-        );
-        return;
-    }
-    amf.gnbs.set_up(gnb, tais);
-    gnb.send(
-        COMMON_STREAM,
-        &NgapMessage::from(NgSetupResponse {
+    let tais = served(network, &request.areas);
+    let answer: NgapMessage = if tais.is_empty() {
+        NgSetupFailure {
+            cause: Cause::UNKNOWN_PLMN,
+            wait: None,
+            faults: Vec::new(),
+        }
+        .into()
+    } else {
+        amf.gnbs.set_up(gnb, tais);
+        NgSetupResponse {
             amf_name: network.name.clone(),
             guamis: vec![network.guami],
             capacity: 255,
@@ -42,6 +29,22 @@ pub(in crate::amf) fn run(amf: &Amf, gnb: &Gnb, request: &NgSetupRequest) {
                 plmn: network.plmn(),
                 slices: network.slices.clone(),
             }],
-        }),
-    );
+        }
+        .into()
+    };
+    gnb.send(COMMON_STREAM, &answer);
+}
+
+/// The areas of a gNB that are this network's.
+pub(in crate::amf) fn served(network: &Network, areas: &[SupportedArea]) -> Vec<Tai> {
+    let (plmn, here) = (network.plmn(), network.tais());
+    areas
+        .iter()
+        .filter(|area| area.plmns.iter().any(|one| one.plmn == plmn))
+        .map(|area| Tai {
+            plmn,
+            tac: area.tac,
+        })
+        .filter(|tai| here.contains(tai))
+        .collect()
 }

@@ -289,16 +289,16 @@ impl Player {
                     bits: 24,
                 },
                 name: None,
-                areas: vec![SupportedArea {
-                    tac: tac(args.value("tac").unwrap_or("1")),
-                    plmns: vec![PlmnSlices {
-                        plmn: match args.value("plmn") {
-                            Some(other) => other.parse().unwrap(),
-                            None => plmn(),
-                        },
-                        slices: vec!["01".parse().unwrap()],
-                    }],
-                }],
+                areas: vec![area(
+                    args.value("tac").unwrap_or("1"),
+                    args.value("plmn")
+                        .map_or_else(plmn, |other| other.parse().unwrap()),
+                )],
+            }
+            .into(),
+            "RAN CONFIGURATION UPDATE" => RanConfigurationUpdate {
+                name: args.value("name").map(str::to_owned),
+                areas: args.value("tac").map(|code| vec![area(code, plmn())]),
             }
             .into(),
             "NG RESET" => NgReset {
@@ -362,7 +362,16 @@ impl Player {
             }
             other => panic!("{other:?} is nothing that a gNB says here"),
         };
-        let octets = message.encode().unwrap();
+        let mut octets = message.encode().unwrap();
+        if let Some(element) = args.value("without") {
+            // Its identifier becomes one that no specification has.
+            let id = element.parse::<u16>().unwrap().to_be_bytes();
+            let at = octets
+                .windows(2)
+                .position(|two| two == id)
+                .expect("the element");
+            octets[at] = 0xfe;
+        }
         n2::handle(&self.amf, &self.gnbs[&number], 1, &octets);
     }
 
@@ -562,6 +571,16 @@ impl Player {
             }
             world.push(Output::Answer(text));
         });
+    }
+}
+
+fn area(code: &str, plmn: Plmn) -> SupportedArea {
+    SupportedArea {
+        tac: tac(code),
+        plmns: vec![PlmnSlices {
+            plmn,
+            slices: vec!["01".parse().unwrap()],
+        }],
     }
 }
 

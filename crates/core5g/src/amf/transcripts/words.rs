@@ -3,7 +3,8 @@
 use super::ue::{Received, TestUe};
 use crate::nas::{NasMessage, PduSessionId, PduSessionSet, STmsi, Snssai, Tai};
 use crate::ngap::{
-    ErrorIndication, NgapMessage, SessionSetup, SessionTransfer, UeConnection, UeIds,
+    Cause, ElementFault, ErrorIndication, NgapMessage, SessionSetup, SessionTransfer, UeConnection,
+    UeIds,
 };
 use crate::runtime::SbiRequest;
 use crate::sbi::Multipart;
@@ -99,7 +100,8 @@ impl Names {
         let mut text = spaced(message.name());
         let out = &mut text;
         match message {
-            NgapMessage::NgSetupFailure(m) => add(out, m.cause.to_string()),
+            NgapMessage::NgSetupFailure(m) => refused(out, m.cause, &m.faults),
+            NgapMessage::RanConfigurationUpdateFailure(m) => refused(out, m.cause, &m.faults),
             NgapMessage::NgResetAcknowledge(m) => add(out, list(&m.ues, connection)),
             NgapMessage::ErrorIndication(m) => error(out, m),
             NgapMessage::Paging(m) => {
@@ -219,6 +221,21 @@ fn connection(ue: &UeConnection) -> String {
         (_, Some(ran)) => format!("RAN-UE-{}", ran.0),
         (Some(amf), None) => format!("AMF-UE-{}", amf.value()),
         (None, None) => "nothing".to_owned(),
+    }
+}
+
+fn refused(out: &mut String, cause: Cause, faults: &[ElementFault]) {
+    add(out, cause.to_string());
+    for fault in faults {
+        let what = if fault.is_missing {
+            "missing"
+        } else {
+            "not understood"
+        };
+        add(
+            out,
+            format!("(element {} {what}, {:?})", fault.id, fault.criticality),
+        );
     }
 }
 

@@ -9,6 +9,7 @@ mod ue;
 use oxirush_ngap::ngap::{NGAP_PDU, NGAPPDU};
 use oxirush_ngap::{Error, ErrorKind, NgapPduKind as Kind, extract_ngap_ies};
 
+use super::error::AnsweredBy;
 use super::{AmfUeNgapId, NgapError, NgapErrorKind, NgapMessage, RanUeNgapId};
 
 /// What is wrong with a message: the codec says so, or a value in it makes no sense.
@@ -52,7 +53,8 @@ impl Fault {
             what: self.what(),
             amf: None,
             ran: None,
-            request: false,
+            answered_by: AnsweredBy::Nothing,
+            faults: Vec::new(),
         }
     }
 }
@@ -63,7 +65,8 @@ pub(super) fn unencodable(error: impl std::fmt::Display) -> NgapError {
         what: error.to_string(),
         amf: None,
         ran: None,
-        request: false,
+        answered_by: AnsweredBy::Nothing,
+        faults: Vec::new(),
     }
 }
 
@@ -73,7 +76,8 @@ pub(super) fn decode(octets: &[u8]) -> Result<NgapMessage, NgapError> {
         what: error.to_string(),
         amf: None,
         ran: None,
-        request: true,
+        answered_by: AnsweredBy::ErrorIndication,
+        faults: Vec::new(),
     })?;
     read(&pdu).map_err(|fault| {
         let (amf, ran) = ue_of(&pdu);
@@ -82,9 +86,22 @@ pub(super) fn decode(octets: &[u8]) -> Result<NgapMessage, NgapError> {
             what: fault.what(),
             amf,
             ran,
-            request: pdu.is_initiating(),
+            answered_by: answered_by(&pdu),
+            faults: pdu.check().map_or_else(
+                |_| Vec::new(),
+                |found| node::faults(&pdu.criticality_diagnostics_for_response(&found)),
+            ),
         }
     })
+}
+
+fn answered_by(pdu: &NGAPPDU<'_>) -> AnsweredBy {
+    match pdu.kind() {
+        Kind::Initiating_NGSetup => AnsweredBy::NgSetupFailure,
+        Kind::Initiating_RANConfigurationUpdate => AnsweredBy::RanConfigurationUpdateFailure,
+        _ if pdu.is_initiating() => AnsweredBy::ErrorIndication,
+        _ => AnsweredBy::Nothing,
+    }
 }
 
 fn read(pdu: &NGAPPDU<'_>) -> Result<NgapMessage, Fault> {
@@ -92,6 +109,11 @@ fn read(pdu: &NGAPPDU<'_>) -> Result<NgapMessage, Fault> {
         Kind::Initiating_NGSetup => node::setup_request(pdu)?.into(),
         Kind::Successful_NGSetup => node::setup_response(pdu)?.into(),
         Kind::Unsuccessful_NGSetup => node::setup_failure(pdu)?.into(),
+        Kind::Initiating_RANConfigurationUpdate => node::configuration_update(pdu)?.into(),
+        Kind::Successful_RANConfigurationUpdate => super::RanConfigurationUpdateAcknowledge.into(),
+        Kind::Unsuccessful_RANConfigurationUpdate => {
+            node::configuration_update_failure(pdu)?.into()
+        }
         Kind::Initiating_NGReset => node::reset(pdu)?.into(),
         Kind::Successful_NGReset => node::reset_acknowledge(pdu)?.into(),
         Kind::Initiating_ErrorIndication => node::error_indication(pdu)?.into(),
@@ -138,6 +160,9 @@ pub(super) fn encode(message: &NgapMessage) -> Result<Vec<u8>, NgapError> {
         M::NgSetupRequest(m) => node::to_setup_request(m),
         M::NgSetupResponse(m) => node::to_setup_response(m),
         M::NgSetupFailure(m) => node::to_setup_failure(m),
+        M::RanConfigurationUpdate(m) => node::to_configuration_update(m),
+        M::RanConfigurationUpdateAcknowledge(_) => node::to_configuration_update_acknowledge(),
+        M::RanConfigurationUpdateFailure(m) => node::to_configuration_update_failure(m),
         M::NgReset(m) => node::to_reset(m),
         M::NgResetAcknowledge(m) => node::to_reset_acknowledge(m),
         M::ErrorIndication(m) => node::to_error_indication(m),

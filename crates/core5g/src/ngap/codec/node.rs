@@ -14,8 +14,9 @@ use super::elements::{
 use super::{Fault, build};
 use crate::nas::Tac;
 use crate::ngap::{
-    ErrorIndication, NgReset, NgResetAcknowledge, NgSetupFailure, NgSetupRequest, NgSetupResponse,
-    OverloadStart, Paging, PlmnSlices, RanUeNgapId, ResetScope, SupportedArea, UeConnection,
+    Criticality, ElementFault, ErrorIndication, NgReset, NgResetAcknowledge, NgSetupFailure,
+    NgSetupRequest, NgSetupResponse, OverloadStart, Paging, PlmnSlices, RanConfigurationUpdate,
+    RanConfigurationUpdateFailure, RanUeNgapId, ResetScope, SupportedArea, UeConnection,
 };
 
 pub(super) fn setup_request(pdu: &NGAPPDU<'_>) -> Result<NgSetupRequest, Fault> {
@@ -24,6 +25,14 @@ pub(super) fn setup_request(pdu: &NGAPPDU<'_>) -> Result<NgSetupRequest, Fault> 
         opt name: String = RANNodeName(name) => name.0.into_owned(),
         req areas: asn::SupportedTAList = SupportedTAList(areas) => areas,
     );
+    Ok(NgSetupRequest {
+        gnb: gnb(&id)?,
+        name,
+        areas: supported_areas(&areas)?,
+    })
+}
+
+fn supported_areas(list: &asn::SupportedTAList) -> Result<Vec<SupportedArea>, Fault> {
     let area = |item: &asn::SupportedTAItem| {
         let plmns = item.broadcast_plmn_list.0.iter().map(|item| {
             Ok(PlmnSlices {
@@ -36,22 +45,22 @@ pub(super) fn setup_request(pdu: &NGAPPDU<'_>) -> Result<NgSetupRequest, Fault> 
             plmns: plmns.collect::<Result<_, Fault>>()?,
         })
     };
-    Ok(NgSetupRequest {
-        gnb: gnb(&id)?,
-        name,
-        areas: areas.0.iter().map(area).collect::<Result<_, Fault>>()?,
-    })
+    list.0.iter().map(area).collect()
 }
 
-pub(super) fn to_setup_request(m: &NgSetupRequest) -> Result<NGAPPDU<'static>, Error> {
+fn to_supported_areas(areas: &[SupportedArea]) -> asn::SupportedTAList {
     let area = |area: &SupportedArea| {
         let plmns = asn::BroadcastPLMNList(area.plmns.iter().map(to_broadcast).collect());
         asn::SupportedTAItem::new(asn::TAC(area.tac.0), plmns, None)
     };
+    asn::SupportedTAList(areas.iter().map(area).collect())
+}
+
+pub(super) fn to_setup_request(m: &NgSetupRequest) -> Result<NGAPPDU<'static>, Error> {
     build!(NGSetupRequest {
         GlobalRANNodeID(to_gnb(m.gnb)?),
         { RANNodeName(m.name.clone().map(|name| asn::RANNodeName(name.into()))) },
-        SupportedTAList(asn::SupportedTAList(m.areas.iter().map(area).collect())),
+        SupportedTAList(to_supported_areas(&m.areas)),
         DefaultPagingDRX(asn::PagingDRX::v128),
     })
 }
@@ -96,36 +105,133 @@ pub(super) fn setup_failure(pdu: &NGAPPDU<'_>) -> Result<NgSetupFailure, Fault> 
     extract_ngap_ies!(pdu, NGSetupFailure,
         req why: asn::Cause = Cause(cause) => cause,
         opt wait: asn::TimeToWait = TimeToWait(wait) => wait,
+        opt diagnostics: asn::CriticalityDiagnostics = CriticalityDiagnostics(found) => found,
     );
     Ok(NgSetupFailure {
         cause: cause(&why),
-        wait: wait.map(|wait| {
-            Duration::from_secs(match wait {
-                asn::TimeToWait::v1s => 1,
-                asn::TimeToWait::v2s => 2,
-                asn::TimeToWait::v5s => 5,
-                asn::TimeToWait::v10s => 10,
-                asn::TimeToWait::v20s => 20,
-                _ => 60,
-            })
-        }),
+        wait: wait.map(time_to_wait),
+        faults: diagnostics.as_ref().map(faults).unwrap_or_default(),
     })
 }
 
 pub(super) fn to_setup_failure(m: &NgSetupFailure) -> Result<NGAPPDU<'static>, Error> {
-    // The next that the specification has, so that nobody comes too early.
-    let wait = |wait: Duration| match wait.as_secs() {
+    build!(NGSetupFailure {
+        Cause(to_cause(m.cause)),
+        { TimeToWait(m.wait.map(to_time_to_wait)) },
+        { CriticalityDiagnostics(to_diagnostics(&m.faults)) },
+    })
+}
+
+pub(super) fn configuration_update(pdu: &NGAPPDU<'_>) -> Result<RanConfigurationUpdate, Fault> {
+    extract_ngap_ies!(pdu, RANConfigurationUpdate,
+        opt name: String = RANNodeName(name) => name.0.into_owned(),
+        opt areas: asn::SupportedTAList = SupportedTAList(areas) => areas,
+    );
+    Ok(RanConfigurationUpdate {
+        name,
+        areas: areas.as_ref().map(supported_areas).transpose()?,
+    })
+}
+
+pub(super) fn to_configuration_update(
+    m: &RanConfigurationUpdate,
+) -> Result<NGAPPDU<'static>, Error> {
+    build!(RANConfigurationUpdate {
+        { RANNodeName(m.name.clone().map(|name| asn::RANNodeName(name.into()))) },
+        { SupportedTAList(m.areas.as_deref().map(to_supported_areas)) },
+    })
+}
+
+pub(super) fn to_configuration_update_acknowledge() -> Result<NGAPPDU<'static>, Error> {
+    build!(RANConfigurationUpdateAcknowledge {})
+}
+
+pub(super) fn configuration_update_failure(
+    pdu: &NGAPPDU<'_>,
+) -> Result<RanConfigurationUpdateFailure, Fault> {
+    extract_ngap_ies!(pdu, RANConfigurationUpdateFailure,
+        req why: asn::Cause = Cause(cause) => cause,
+        opt wait: asn::TimeToWait = TimeToWait(wait) => wait,
+        opt diagnostics: asn::CriticalityDiagnostics = CriticalityDiagnostics(found) => found,
+    );
+    Ok(RanConfigurationUpdateFailure {
+        cause: cause(&why),
+        wait: wait.map(time_to_wait),
+        faults: diagnostics.as_ref().map(faults).unwrap_or_default(),
+    })
+}
+
+pub(super) fn to_configuration_update_failure(
+    m: &RanConfigurationUpdateFailure,
+) -> Result<NGAPPDU<'static>, Error> {
+    build!(RANConfigurationUpdateFailure {
+        Cause(to_cause(m.cause)),
+        { TimeToWait(m.wait.map(to_time_to_wait)) },
+        { CriticalityDiagnostics(to_diagnostics(&m.faults)) },
+    })
+}
+
+const fn time_to_wait(wait: asn::TimeToWait) -> Duration {
+    Duration::from_secs(match wait {
+        asn::TimeToWait::v1s => 1,
+        asn::TimeToWait::v2s => 2,
+        asn::TimeToWait::v5s => 5,
+        asn::TimeToWait::v10s => 10,
+        asn::TimeToWait::v20s => 20,
+        _ => 60,
+    })
+}
+
+/// The next that the specification has, so that nobody comes too early.
+const fn to_time_to_wait(wait: Duration) -> asn::TimeToWait {
+    match wait.as_secs() {
         0..=1 => asn::TimeToWait::v1s,
         2 => asn::TimeToWait::v2s,
         3..=5 => asn::TimeToWait::v5s,
         6..=10 => asn::TimeToWait::v10s,
         11..=20 => asn::TimeToWait::v20s,
         _ => asn::TimeToWait::v60s,
+    }
+}
+
+pub(super) fn faults(diagnostics: &asn::CriticalityDiagnostics) -> Vec<ElementFault> {
+    let items = diagnostics.ies_criticality_diagnostics.iter();
+    let fault = |item: &asn::CriticalityDiagnosticsIEItem| ElementFault {
+        id: item.ie_id.0,
+        criticality: match item.ie_criticality {
+            asn::Criticality::reject => Criticality::Reject,
+            asn::Criticality::ignore => Criticality::Ignore,
+            asn::Criticality::notify => Criticality::Notify,
+        },
+        is_missing: matches!(item.type_of_error, asn::TypeOfError::missing),
     };
-    build!(NGSetupFailure {
-        Cause(to_cause(m.cause)),
-        { TimeToWait(m.wait.map(wait)) },
-    })
+    items.flat_map(|list| &list.0).map(fault).collect()
+}
+
+/// As the outcome of a procedure has it: without the procedure, which the outcome names itself.
+fn to_diagnostics(faults: &[ElementFault]) -> Option<asn::CriticalityDiagnostics> {
+    let item = |fault: &ElementFault| {
+        let criticality = match fault.criticality {
+            Criticality::Reject => asn::Criticality::reject,
+            Criticality::Ignore => asn::Criticality::ignore,
+            Criticality::Notify => asn::Criticality::notify,
+        };
+        let kind = match fault.is_missing {
+            true => asn::TypeOfError::missing,
+            false => asn::TypeOfError::not_understood,
+        };
+        asn::CriticalityDiagnosticsIEItem::new(criticality, asn::ProtocolIEID(fault.id), kind, None)
+    };
+    let items: Vec<_> = faults.iter().map(item).collect();
+    let list = (!items.is_empty()).then(|| asn::CriticalityDiagnosticsIEList(items))?;
+    let criticality = Some(asn::Criticality::reject);
+    Some(asn::CriticalityDiagnostics::new(
+        None,
+        None,
+        criticality,
+        Some(list),
+        None,
+    ))
 }
 
 pub(super) fn reset(pdu: &NGAPPDU<'_>) -> Result<NgReset, Fault> {
