@@ -1,5 +1,6 @@
 //! `corewire nf amf`.
 
+use super::context::due::Due;
 use super::context::gnbs::Gnbs;
 use super::context::network::Network;
 use super::context::releases::Releases;
@@ -112,6 +113,7 @@ impl AmfArgs {
                     grace: Duration::from_secs(self.grace),
                 }),
                 releases: Arc::new(Releases::new()),
+                paged: Due::default(),
                 gnbs: Gnbs::new(self.gnbs as usize, self.gnbs_waiting as usize),
                 numbers: Numbers {
                     registered: runtime.gauge("registered"),

@@ -8,7 +8,7 @@ use crate::runtime::{Gauge, contain};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Between two looks at which UEs were silent for too long.
+/// Between two looks at which UEs were silent for too long, or do not answer when they are paged.
 const TICK: Duration = Duration::from_secs(1);
 /// How long the work list is not looked at while nothing is due.
 const LOOK: Duration = Duration::from_secs(60);
@@ -78,14 +78,17 @@ fn abandon(ue: &mut Ue) {
     forget(ue);
 }
 
-/// Deregisters UEs that are silent for too long (TS 24.501, 5.3.7), until `has_ended`.
-pub(super) async fn watch_silence(amf: Arc<Amf>, has_ended: impl Fn() -> bool) {
+/// Deregisters UEs that are silent for too long (TS 24.501, 5.3.7), and looks after those that are paged,
+/// until `has_ended`.
+pub(super) async fn watch_idle(amf: Arc<Amf>, has_ended: impl Fn() -> bool) {
     while !has_ended() {
         let next = amf.clock.now() + TICK;
         amf.clock.sleep_until(0, next).await;
-        let silent = amf
-            .silence
-            .handle_timeout(amf.clock.now(), |id| amf.ues.by_id(id));
+        let now = amf.clock.now();
+        for ue in amf.paged.handle_timeout(now) {
+            let _gone = amf.ues.by_id(ue).map(|slot| slot.deliver(Event::Paged));
+        }
+        let silent = amf.silence.handle_timeout(now, |id| amf.ues.by_id(id));
         for (slot, since) in silent {
             let _came_back = slot.deliver(Event::Silent(since));
         }

@@ -337,11 +337,33 @@ pub struct UplinkNasTransport {
     pub dnn: Option<String>,
 }
 
-/// DL NAS TRANSPORT of a 5GSM message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a payload container holds (clause 9.11.3.40).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum PayloadKind {
+    /// A 5GSM message.
+    #[default]
+    Sm = 1,
+    /// A short message.
+    Sms = 2,
+    /// A message of the LTE positioning protocol.
+    Lpp = 3,
+    /// UE policies.
+    UePolicy = 5,
+    /// A message of location services.
+    LocationServices = 7,
+}
+
+/// DL NAS TRANSPORT.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DownlinkNasTransport {
-    /// The 5GSM message: the network's, or the UE's own that could not be forwarded.
+    /// What the payload is.
+    pub kind: PayloadKind,
+    /// The network's message, or the UE's own that could not be forwarded.
     pub payload: Vec<u8>,
+    /// What the UE says again with its answer (clause 9.11.2.1): up to 255 octets.
+    pub additional: Option<Vec<u8>>,
     /// The session that it is about.
     pub session: Option<PduSessionId>,
     /// Why it was not forwarded.

@@ -218,6 +218,7 @@ pub(crate) fn one_of_each() -> Vec<NasMessage> {
             payload: vec![6; 9],
             session: Some(session()),
             cause: Some(MmCause::PAYLOAD_NOT_FORWARDED),
+            ..DownlinkNasTransport::default()
         }
         .into(),
         PduSessionEstablishmentRequest {

@@ -406,6 +406,7 @@ impl Network {
             payload: message.into().encode().unwrap(),
             session: PduSessionId::new(1),
             cause: None,
+            ..DownlinkNasTransport::default()
         })
     }
 }

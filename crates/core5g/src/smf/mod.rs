@@ -17,8 +17,8 @@ mod reference;
 
 pub use args::SmfArgs;
 pub(crate) use models::{
-    N1N2MessageTransferReqData, N1N2MessageTransferRspData, PlmnId, Slice, SmContextCreateData,
-    SmContextUpdateData, n1, n2,
+    N1N2MessageTransferReqData, N1N2MessageTransferRspData, N1N2MsgTxfrFailureNotification, PlmnId,
+    Slice, SmContextCreateData, SmContextUpdateData, n1, n2,
 };
 pub(crate) use pdu_session::bit_rate;
 

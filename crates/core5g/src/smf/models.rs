@@ -152,7 +152,7 @@ pub(crate) struct StatusInfo {
 }
 
 /// N1N2MessageTransferReqData (TS 29.518, 6.1.6.2.18).
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct N1N2MessageTransferReqData {
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -161,6 +161,23 @@ pub(crate) struct N1N2MessageTransferReqData {
     pub(crate) n2_info_container: Option<N2InfoContainer>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) pdu_session_id: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) lcs_correlation_id: Option<String>,
+    /// Where a transfer that fails later is notified.
+    #[serde(
+        rename = "n1n2FailureTxfNotifURI",
+        skip_serializing_if = "Option::is_none",
+        default
+    )]
+    pub(crate) failure_uri: Option<String>,
+}
+
+/// N1N2MsgTxfrFailureNotification (6.1.6.2.30).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct N1N2MsgTxfrFailureNotification {
+    pub(crate) cause: String,
+    pub(crate) n1n2_msg_data_uri: String,
 }
 
 /// N1MessageContainer (6.1.6.2.16).

@@ -8,6 +8,10 @@ use std::time::Duration;
 pub(in crate::amf) const NAS_TIMER: Duration = Duration::from_secs(6);
 /// How often a message is sent before the procedure is given up.
 pub(in crate::amf) const NAS_ATTEMPTS: u32 = 5;
+/// T3513: how long a paged UE may take to come, and how often it is called. Both depend on the network
+/// (TS 24.501, table 10.2.2).
+pub(in crate::amf) const PAGING_TIMER: Duration = Duration::from_secs(4);
+pub(in crate::amf) const PAGING_ATTEMPTS: u8 = 3;
 /// How long a gNB may take to answer.
 pub(in crate::amf) const NGAP_TIMER: Duration = Duration::from_secs(10);
 

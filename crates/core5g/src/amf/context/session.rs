@@ -1,7 +1,7 @@
 //! A PDU session as the AMF knows it, and what passes between its SMF, its gNB and its UE.
 
 use crate::aka::Kgnb;
-use crate::nas::{Snssai, UeSecurityCapability};
+use crate::nas::{PayloadKind, PduSessionId, Snssai, UeSecurityCapability};
 use crate::ngap::{SessionSetup, UeAmbr};
 use crate::smf::Slice;
 use bytes::Bytes;
@@ -34,13 +34,28 @@ impl Session {
     }
 }
 
-/// What an SMF has for a UE and its gNB.
+/// What another network function has for a UE and its gNB.
 #[derive(Clone, Debug)]
 pub(in crate::amf) struct Transfer {
-    pub(in crate::amf) session: u8,
+    /// The session that it is about; none for what is not of the SMF.
+    pub(in crate::amf) session: Option<PduSessionId>,
+    /// What the message for the UE is.
+    pub(in crate::amf) kind: PayloadKind,
+    /// What the UE says again with its answer.
+    pub(in crate::amf) correlation: Option<String>,
     pub(in crate::amf) n1_message: Option<Bytes>,
     /// What it is (TS 29.502, 6.1.6.3.3), and its octets.
     pub(in crate::amf) n2_info: Option<(String, Bytes)>,
+    /// What is to be notified when the UE cannot be reached.
+    pub(in crate::amf) failure: Option<Box<FailureNotice>>,
+}
+
+/// A transfer that was answered before it was done, and where its failure is notified.
+#[derive(Clone, Debug)]
+pub(in crate::amf) struct FailureNotice {
+    pub(in crate::amf) to: String,
+    /// The resource that the transfer is.
+    pub(in crate::amf) transfer: String,
 }
 
 impl Transfer {

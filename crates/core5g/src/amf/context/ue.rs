@@ -1,5 +1,6 @@
 //! A UE's context, the place where it is kept, what can happen to it, and what all UEs share.
 
+use super::due::Due;
 use super::gnbs::Gnbs;
 use super::link::{self, ConnectionId};
 use super::mailbox::{Delivered, Mail, Mailbox};
@@ -36,6 +37,8 @@ pub(in crate::amf) struct Amf {
     pub(in crate::amf) ues: Ues<Slot>,
     pub(in crate::amf) silence: Silence,
     pub(in crate::amf) releases: Arc<Releases>,
+    /// UEs that are paged, by when T3513 expires.
+    pub(in crate::amf) paged: Due,
     pub(in crate::amf) gnbs: Gnbs<Slot>,
     pub(in crate::amf) numbers: Numbers,
 }
@@ -193,6 +196,8 @@ pub(in crate::amf) enum Event {
     Deregister(Notice),
     /// It has registered anew under another slot: this one is the past.
     Superseded,
+    /// T3513 may have expired.
+    Paged,
     /// It is idle since then, and should have been heard of.
     Silent(Instant),
 }
@@ -262,6 +267,15 @@ pub(in crate::amf) struct Counts {
     pub(in crate::amf) uplink: u32,
 }
 
+/// How far the paging of a UE is.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::amf) struct Paging {
+    /// How often it was called.
+    pub(in crate::amf) attempts: u8,
+    /// When T3513 expires.
+    pub(in crate::amf) until: Instant,
+}
+
 /// A UE's context.
 pub(in crate::amf) struct Ue {
     pub(in crate::amf) amf: Arc<Amf>,
@@ -293,6 +307,8 @@ pub(in crate::amf) struct Ue {
     pub(in crate::amf) sessions: BTreeMap<u8, Box<Session>>,
     /// What waits for the UE to come back.
     pub(in crate::amf) pending: Vec<Transfer>,
+    /// It is being paged.
+    pub(in crate::amf) paging: Option<Paging>,
     /// What came while a procedure waited for something else.
     pub(in crate::amf) deferred: VecDeque<Event>,
 }
@@ -324,6 +340,7 @@ impl Ue {
             },
             sessions: BTreeMap::new(),
             pending: Vec::new(),
+            paging: None,
             deferred: VecDeque::new(),
         })
     }
@@ -409,6 +426,9 @@ impl Ue {
                 true => self.amf.numbers.connected.up(),
                 false => self.amf.numbers.connected.down(),
             }
+        }
+        if connected {
+            self.paging = None;
         }
         self.link = link;
         self.secured = false;

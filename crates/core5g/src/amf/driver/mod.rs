@@ -79,7 +79,7 @@ pub(super) fn start_tasks(runtime: &Runtime, amf: &Arc<Amf>) {
     let gauge = runtime.gauge("releases-waiting");
     let first = runtime.loops()[0].clone();
     let has_ended = move || first.has_ended();
-    runtime.spawn(0, task::watch_silence(Arc::clone(amf), has_ended.clone()));
+    runtime.spawn(0, task::watch_idle(Arc::clone(amf), has_ended.clone()));
     runtime.spawn(
         0,
         task::work_off_releases(Arc::clone(amf), gauge, has_ended),

@@ -6,3 +6,4 @@ pub(in crate::amf) mod nsmf;
 pub(in crate::amf) mod nudm;
 pub(in crate::amf) mod nudsf;
 pub(in crate::amf) mod source3;
+pub(in crate::amf) mod transfer_failure;

@@ -1,6 +1,6 @@
 //! Deregistration (TS 23.502, 4.2.2.3; TS 24.501, 5.5.2): by the UE, by the network, implicit.
 
-use super::{an_release, session_transport};
+use super::{an_release, paging, session_transport};
 use crate::amf::context::ue::{Ue, Uplink};
 use crate::amf::peers::source3::tell;
 use crate::amf::peers::{nudm, nudsf};
@@ -61,6 +61,7 @@ pub(in crate::amf) async fn implicit(ue: &mut Ue) {
 
 /// The UE was not heard of for too long (TS 24.501, 5.3.7): it is gone, and there is nobody to tell it.
 pub(in crate::amf) async fn of_silent(ue: &mut Ue) {
+    paging::give_up(ue).await;
     ue.pending.clear();
     end(ue).await;
 }

@@ -1,8 +1,8 @@
 //! Which procedure an event or a message belongs to.
 
 use super::{
-    an_release, deregistration, guti_reallocation, registration, restoration, service_request,
-    session_transport,
+    an_release, deregistration, guti_reallocation, paging, registration, restoration,
+    service_request, session_transport,
 };
 use crate::amf::context::ue::{Claimed, Delivery, Event, Link, Ue, Uplink, Why};
 use crate::nas::{MmCause, MobileIdentity, NasMessage, STmsi, ServiceReject};
@@ -42,6 +42,7 @@ pub(in crate::amf) async fn event(ue: &mut Ue, event: Event) {
             Why::Withdrawn => deregistration::by_network(ue, false).await,
             Why::ToRegisterAgain => deregistration::by_network(ue, true).await,
         },
+        Event::Paged => paging::expired(ue).await,
         Event::Superseded => deregistration::implicit(ue).await,
         Event::Silent(since) => {
             if ue.registered && ue.link.is_none() && ue.slot.idle.is_since(since) {

@@ -91,10 +91,11 @@ fn not_forwarded(ue: &mut Ue, transport: UplinkNasTransport, cause: MmCause) {
         payload: transport.payload,
         session: transport.session,
         cause: Some(cause),
+        ..DownlinkNasTransport::default()
     });
 }
 
-/// What an SMF has for the UE (TS 23.502, 4.2.3.3): now, or when it has come back.
+/// What another NF has for the UE (TS 23.502, 4.2.3.3): now, or when it has come back.
 pub(in crate::amf) async fn downlink(ue: &mut Ue, transfer: Transfer) {
     ue.reserve_counts().await;
     if ue.link.is_none() {
@@ -104,16 +105,31 @@ pub(in crate::amf) async fn downlink(ue: &mut Ue, transfer: Transfer) {
         }
         return;
     }
+    let Some(session) = transfer.session else {
+        return not_of_a_session(ue, transfer);
+    };
     if transfer.sets_up() {
         tell(ue, "set-upf-info", || json!({"session": {"upf": "CHOSEN"}})).await;
-        let created = || json!({"session": {"id": transfer.session, "state": "CREATED"}});
+        let created = || json!({"session": {"id": session.value(), "state": "CREATED"}});
         tell(ue, "handle-create-session-end", created).await;
     }
     let updated = Updated {
         n1_message: transfer.n1_message,
         n2_info: transfer.n2_info,
     };
-    carry(ue, transfer.session, updated);
+    carry(ue, session.value(), updated);
+}
+
+/// A message that is not of an SMF: positioning, short messages, policies (TS 24.501, 5.4.5.3.2).
+fn not_of_a_session(ue: &mut Ue, transfer: Transfer) {
+    if let Some(message) = transfer.n1_message {
+        ue.send(DownlinkNasTransport {
+            kind: transfer.kind,
+            payload: message.to_vec(),
+            additional: transfer.correlation.map(String::into_bytes),
+            ..DownlinkNasTransport::default()
+        });
+    }
 }
 
 /// What waited for the UE. Resources for a gNB that it has left are of no use: its sessions' user
@@ -121,8 +137,10 @@ pub(in crate::amf) async fn downlink(ue: &mut Ue, transfer: Transfer) {
 pub(in crate::amf) async fn deliver_pending(ue: &mut Ue) {
     let mut wanted = PduSessionSet::default();
     for transfer in std::mem::take(&mut ue.pending) {
-        let id = PduSessionId::new(transfer.session);
-        match id.filter(|_| transfer.sets_up() && transfer.n1_message.is_none()) {
+        match transfer
+            .session
+            .filter(|_| transfer.sets_up() && transfer.n1_message.is_none())
+        {
             Some(id) => wanted = wanted.with(id),
             None => downlink(ue, transfer).await,
         }
@@ -191,7 +209,7 @@ fn wrapped(session: u8, message: &[u8]) -> Option<NasMessage> {
     let transport = DownlinkNasTransport {
         payload: message.to_vec(),
         session: Some(PduSessionId::new(session)?),
-        cause: None,
+        ..DownlinkNasTransport::default()
     };
     Some(transport.into())
 }

@@ -6,6 +6,7 @@ use super::ue::TestUe;
 use super::words::Names;
 use super::world::{Answered, Output, Udsf, World, answer};
 use crate::aka::ServingNetwork;
+use crate::amf::context::due::Due;
 use crate::amf::context::gnbs::Gnbs;
 use crate::amf::context::network::Network;
 use crate::amf::context::releases::Releases;
@@ -98,6 +99,7 @@ impl Player {
                 grace: Duration::from_secs(number("grace", 240)),
             }),
             releases: Arc::new(Releases::new()),
+            paged: Due::default(),
             gnbs: Gnbs::new(100, 100),
             numbers: Numbers {
                 registered: Gauge::default(),
@@ -105,7 +107,7 @@ impl Player {
                 gnbs: Gauge::default(),
             },
         });
-        world.spawn(task::watch_silence(Arc::clone(&amf), || false));
+        world.spawn(task::watch_idle(Arc::clone(&amf), || false));
         let gauge = Gauge::default();
         world.spawn(task::work_off_releases(Arc::clone(&amf), gauge, || false));
         let mut player = Self {
@@ -542,7 +544,7 @@ impl Player {
                 rest.to_owned().into()
             }
             false => {
-                let (content_type, body) = transfer(&args);
+                let (content_type, body) = said::transfer(&args);
                 headers.append("content-type", &content_type).unwrap();
                 body
             }
@@ -582,39 +584,4 @@ fn area(code: &str, plmn: Plmn) -> SupportedArea {
             slices: vec!["01".parse().unwrap()],
         }],
     }
-}
-
-/// The body of N1N2MessageTransfer.
-fn transfer(args: &Args<'_>) -> (String, bytes::Bytes) {
-    let mut data = json!({});
-    if let Some(session) = args.value("session") {
-        data["pduSessionId"] = session.parse::<u8>().unwrap().into();
-    }
-    let class = args.value("class").unwrap_or("SM");
-    if args.value("n1").is_some() {
-        data["n1MessageContainer"] = json!({
-            "n1MessageClass": class,
-            "n1MessageContent": {"contentId": "n1"},
-        });
-    }
-    if let Some(kind) = args.value("n2") {
-        data["n2InfoContainer"] = json!({
-            "n2InformationClass": class,
-            "smInfo": {
-                "pduSessionId": data["pduSessionId"],
-                "n2InfoContent": {"ngapIeType": kind, "ngapData": {"contentId": "n2"}},
-            },
-        });
-    }
-    if let Some(uri) = args.value("failure-uri") {
-        data["n1n2FailureTxfNotifURI"] = uri.into();
-    }
-    let mut parts = Multipart::new(&data);
-    if let Some(n1) = args.value("n1") {
-        parts = parts.with("n1", "application/vnd.3gpp.5gnas", n1.to_owned());
-    }
-    if args.value("n2").is_some() {
-        parts = parts.with("n2", "application/vnd.3gpp.ngap", args.text());
-    }
-    parts.encode()
 }

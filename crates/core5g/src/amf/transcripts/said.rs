@@ -1,8 +1,10 @@
-//! What a UE of a transcript says.
+//! What a UE and another network function of a transcript say.
 
 use super::args::{Args, session};
 use super::ue::TestUe;
 use crate::nas::*;
+use crate::sbi::Multipart;
+use serde_json::json;
 
 /// A NAS message of a UE.
 pub(super) fn message(ue: &mut TestUe, name: &str, args: &Args<'_>) -> NasMessage {
@@ -114,4 +116,42 @@ pub(super) fn message(ue: &mut TestUe, name: &str, args: &Args<'_>) -> NasMessag
         .into(),
         other => panic!("{other:?} is nothing that a UE says here"),
     }
+}
+
+/// The body of N1N2MessageTransfer.
+pub(super) fn transfer(args: &Args<'_>) -> (String, bytes::Bytes) {
+    let mut data = json!({});
+    if let Some(session) = args.value("session") {
+        data["pduSessionId"] = session.parse::<u8>().unwrap().into();
+    }
+    let class = args.value("class").unwrap_or("SM");
+    if args.value("n1").is_some() {
+        data["n1MessageContainer"] = json!({
+            "n1MessageClass": class,
+            "n1MessageContent": {"contentId": "n1"},
+        });
+    }
+    if let Some(kind) = args.value("n2") {
+        data["n2InfoContainer"] = json!({
+            "n2InformationClass": class,
+            "smInfo": {
+                "pduSessionId": data["pduSessionId"],
+                "n2InfoContent": {"ngapIeType": kind, "ngapData": {"contentId": "n2"}},
+            },
+        });
+    }
+    if let Some(id) = args.value("correlation") {
+        data["lcsCorrelationId"] = id.into();
+    }
+    if let Some(uri) = args.value("failure-uri") {
+        data["n1n2FailureTxfNotifURI"] = uri.into();
+    }
+    let mut parts = Multipart::new(&data);
+    if let Some(n1) = args.value("n1") {
+        parts = parts.with("n1", "application/vnd.3gpp.5gnas", n1.to_owned());
+    }
+    if args.value("n2").is_some() {
+        parts = parts.with("n2", "application/vnd.3gpp.ngap", args.text());
+    }
+    parts.encode()
 }

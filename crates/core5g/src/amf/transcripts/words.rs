@@ -1,7 +1,7 @@
 //! Messages in words, as the specifications name them.
 
 use super::ue::{Received, TestUe};
-use crate::nas::{NasMessage, PduSessionId, PduSessionSet, STmsi, Snssai, Tai};
+use crate::nas::{NasMessage, PayloadKind, PduSessionId, PduSessionSet, STmsi, Snssai, Tai};
 use crate::ngap::{
     Cause, ElementFault, ErrorIndication, NgapMessage, SessionSetup, SessionTransfer, UeConnection,
     UeIds,
@@ -82,6 +82,12 @@ impl Names {
                 add(out, "re-registration required".into());
             }
             NasMessage::DownlinkNasTransport(m) => {
+                if m.kind != PayloadKind::Sm {
+                    add(out, format!("{:?}", m.kind).to_uppercase());
+                }
+                if let Some(additional) = &m.additional {
+                    add(out, format!("({})", String::from_utf8_lossy(additional)));
+                }
                 if let Some(session) = m.session {
                     add(out, format!("session {}", session.value()));
                 }

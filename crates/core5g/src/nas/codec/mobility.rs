@@ -2,19 +2,20 @@
 
 use oxirush_nas::nas_5gs::{
     Nas5gmmMessage as Foreign, Nas5gsMessage, NasAbba, NasAdditional5gSecurityInformation,
-    NasAuthenticationFailure, NasAuthenticationFailureParameter, NasAuthenticationParameterAutn,
-    NasAuthenticationParameterRand, NasAuthenticationReject, NasAuthenticationRequest,
-    NasAuthenticationResponse, NasAuthenticationResponseParameter, NasConfigurationUpdateCommand,
-    NasConfigurationUpdateComplete, NasConfigurationUpdateIndication, NasDeRegistrationType,
-    NasDeregistrationAcceptUeOriginating, NasDeregistrationAcceptUeTerminated,
-    NasDeregistrationRequestUeOriginating, NasDeregistrationRequestUeTerminated, NasDlNasTransport,
-    NasFGmmCause, NasFGmmStatus, NasFGsIdentityType, NasFGsRegistrationResult,
-    NasFGsRegistrationType, NasGprsTimer2, NasIdentityRequest, NasIdentityResponse,
-    NasImeisvRequest, NasMessageContainer, NasPayloadContainer, NasPayloadContainerType,
-    NasPduSessionIdentity2, NasRegistrationAccept, NasRegistrationComplete, NasRegistrationReject,
-    NasRegistrationRequest, NasRequestType, NasSecurityAlgorithms, NasSecurityModeCommand,
-    NasSecurityModeComplete, NasSecurityModeReject, NasServiceAccept, NasServiceReject,
-    NasServiceRequest, NasServiceType, NasT3512Value, NasUeSecurityCapability, NasUlNasTransport,
+    NasAdditionalInformation, NasAuthenticationFailure, NasAuthenticationFailureParameter,
+    NasAuthenticationParameterAutn, NasAuthenticationParameterRand, NasAuthenticationReject,
+    NasAuthenticationRequest, NasAuthenticationResponse, NasAuthenticationResponseParameter,
+    NasConfigurationUpdateCommand, NasConfigurationUpdateComplete,
+    NasConfigurationUpdateIndication, NasDeRegistrationType, NasDeregistrationAcceptUeOriginating,
+    NasDeregistrationAcceptUeTerminated, NasDeregistrationRequestUeOriginating,
+    NasDeregistrationRequestUeTerminated, NasDlNasTransport, NasFGmmCause, NasFGmmStatus,
+    NasFGsIdentityType, NasFGsRegistrationResult, NasFGsRegistrationType, NasGprsTimer2,
+    NasIdentityRequest, NasIdentityResponse, NasImeisvRequest, NasMessageContainer,
+    NasPayloadContainer, NasPayloadContainerType, NasPduSessionIdentity2, NasRegistrationAccept,
+    NasRegistrationComplete, NasRegistrationReject, NasRegistrationRequest, NasRequestType,
+    NasSecurityAlgorithms, NasSecurityModeCommand, NasSecurityModeComplete, NasSecurityModeReject,
+    NasServiceAccept, NasServiceReject, NasServiceRequest, NasServiceType, NasT3512Value,
+    NasUeSecurityCapability, NasUlNasTransport,
 };
 
 use super::elements::{
@@ -27,8 +28,6 @@ use super::unencodable;
 use crate::aka::{Abba, Auts};
 use crate::nas::*;
 
-/// A payload container holds a 5GSM message (clause 9.11.3.40).
-const N1_SM: u8 = 1;
 /// The UE is on 3GPP access (clause 9.11.3.20).
 const ACCESS_3GPP: u8 = 0b01;
 /// Switch off, in a deregistration type.
@@ -138,7 +137,9 @@ pub(super) fn decode(message: Foreign) -> Result<NasMessage, NasError> {
         .into(),
         Foreign::UlNasTransport(m) => uplink_transport(&m)?.into(),
         Foreign::DlNasTransport(m) => DownlinkNasTransport {
-            payload: payload(m.payload_container_type, &m.payload_container)?,
+            kind: payload_kind(m.payload_container_type)?,
+            payload: m.payload_container.value.to_vec(),
+            additional: m.additional_information.map(|more| more.value.to_vec()),
             session: m.pdu_session_id.and_then(|id| PduSessionId::new(id.value)),
             cause: m.fgmm_cause.map(|cause| MmCause(cause.value)),
         }
@@ -262,13 +263,26 @@ fn payload(
     kind: NasPayloadContainerType,
     container: &NasPayloadContainer,
 ) -> Result<Vec<u8>, NasError> {
-    if kind.value & 0x0f != N1_SM {
-        return Err(NasError::of(
-            NasErrorKind::MessageType,
-            format!("payload container type {}", kind.value & 0x0f),
-        ));
+    match payload_kind(kind)? {
+        PayloadKind::Sm => Ok(container.value.to_vec()),
+        _ => Err(not_served(kind)),
     }
-    Ok(container.value.to_vec())
+}
+
+fn payload_kind(kind: NasPayloadContainerType) -> Result<PayloadKind, NasError> {
+    Ok(match kind.value & 0x0f {
+        1 => PayloadKind::Sm,
+        2 => PayloadKind::Sms,
+        3 => PayloadKind::Lpp,
+        5 => PayloadKind::UePolicy,
+        7 => PayloadKind::LocationServices,
+        _ => return Err(not_served(kind)),
+    })
+}
+
+fn not_served(kind: NasPayloadContainerType) -> NasError {
+    let what = format!("payload container type {}", kind.value & 0x0f);
+    NasError::of(NasErrorKind::MessageType, what)
 }
 
 fn container(element: Option<&NasMessageContainer>) -> Option<Vec<u8>> {
@@ -414,8 +428,12 @@ pub(super) fn encode(message: &NasMessage) -> Result<Option<Nas5gsMessage>, NasE
         NasMessage::UplinkNasTransport(m) => to_uplink_transport(m)?,
         NasMessage::DownlinkNasTransport(m) => {
             let mut to = NasDlNasTransport::new(
-                NasPayloadContainerType::new(N1_SM),
+                NasPayloadContainerType::new(m.kind as u8),
                 NasPayloadContainer::new(&m.payload[..]),
+            );
+            set!(
+                to.set_additional_information =
+                    m.additional.as_deref().map(NasAdditionalInformation::new)
             );
             set!(to.set_pdu_session_id = to_session(m.session));
             set!(to.set_fgmm_cause = m.cause.map(cause));
@@ -521,7 +539,7 @@ fn to_security_mode_command(m: &SecurityModeCommand) -> Nas5gsMessage {
 
 fn to_uplink_transport(m: &UplinkNasTransport) -> Result<Nas5gsMessage, NasError> {
     let mut to = NasUlNasTransport::new(
-        NasPayloadContainerType::new(N1_SM),
+        NasPayloadContainerType::new(PayloadKind::Sm as u8),
         NasPayloadContainer::new(&m.payload[..]),
     );
     set!(to.set_pdu_session_id = to_session(m.session));

@@ -223,7 +223,7 @@ fn to_diagnostics(faults: &[ElementFault]) -> Option<asn::CriticalityDiagnostics
         asn::CriticalityDiagnosticsIEItem::new(criticality, asn::ProtocolIEID(fault.id), kind, None)
     };
     let items: Vec<_> = faults.iter().map(item).collect();
-    let list = (!items.is_empty()).then(|| asn::CriticalityDiagnosticsIEList(items))?;
+    let list = (!items.is_empty()).then_some(asn::CriticalityDiagnosticsIEList(items))?;
     let criticality = Some(asn::Criticality::reject);
     Some(asn::CriticalityDiagnostics::new(
         None,

@@ -44,6 +44,7 @@ pub(super) async fn transfer(
             }),
         }),
         pdu_session_id: Some(context.pdu_session_id),
+        ..N1N2MessageTransferReqData::default()
     };
     let mut message = Multipart::new(&data);
     if let Some(octets) = n1_message {
