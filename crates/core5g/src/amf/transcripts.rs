@@ -12,12 +12,14 @@
 //! | `gnb: MESSAGE ...`, `gnb2: ...` | a gNB says this; `ends`: its association does |
 //! | `sbi< STATUS ...` | the answer to the request that waits longest; `none`: nobody answers |
 //! | `nf: PATH ...` | another network function asks the AMF |
+//! | `amf restarts` | another process takes its place, with what the UDSF has |
 //! | `udsf serves`, `full`, `gone` | how the UDSF takes requests from now on; it answers at once |
 //! | `tick 6s` | time passes |
 //!
 //! `TRANSCRIPTS=write cargo test -p corewire-core5g transcripts` writes what the AMF does into the files:
 //! what changed is then to be read.
 
+mod amf;
 mod args;
 mod player;
 mod said;

@@ -5,7 +5,7 @@ use crate::amf::context::ue::Ue;
 use crate::amf::peers::nudsf;
 use crate::nas::STmsi;
 use crate::runtime::{SbiFailure, both};
-use std::sync::Arc;
+use corewire_guti::Guti;
 
 /// Gives the UE a new GUTI, and stores its context under it. The former stays good until the UE is
 /// known to have the new one; one that it has not confirmed is offered again.
@@ -36,11 +36,20 @@ pub(in crate::amf) async fn run(ue: &mut Ue) -> Result<(), SbiFailure> {
 
 /// The UE has its new GUTI: the former is given back.
 pub(in crate::amf) async fn confirm(ue: &mut Ue) {
-    let Some(former) = ue.former.take() else {
-        return;
-    };
-    ue.amf.ues.forget_tmsi(STmsi::of(former), &ue.slot);
-    nudsf::remove(ue, &former).await;
-    let amf = Arc::clone(&ue.amf);
-    amf.gutis.deallocate(&former, &ue.sbi).await;
+    if let Some(former) = ue.former.take() {
+        give_back(ue, former).await;
+    }
+}
+
+/// The UE is not registered after all: what it would have been called by is given back.
+pub(in crate::amf) async fn take_back(ue: &mut Ue) {
+    for guti in [ue.former.take(), ue.guti.take()].into_iter().flatten() {
+        give_back(ue, guti).await;
+    }
+}
+
+async fn give_back(ue: &Ue, guti: Guti) {
+    ue.amf.ues.forget_tmsi(STmsi::of(guti), &ue.slot);
+    nudsf::remove(ue, &guti).await;
+    ue.amf.gutis.deallocate(&guti, &ue.sbi).await;
 }

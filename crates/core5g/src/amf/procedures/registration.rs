@@ -28,7 +28,7 @@ use serde_json::json;
 
 /// Registers the UE, or tells it why not. `verified`: the request came under the UE's own context.
 pub(in crate::amf) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: bool) {
-    let (kind, follow_on) = (request.kind, request.follow_on);
+    let (kind, follow_on, was_registered) = (request.kind, request.follow_on, ue.registered);
     match register(ue, request, verified).await {
         Ok(Reached(false)) => ue.set_registered(true),
         Ok(Reached(true)) => {
@@ -47,6 +47,9 @@ pub(in crate::amf) async fn run(ue: &mut Ue, request: RegistrationRequest, verif
         }
         Err(_) if ue.registered && verified => {}
         Err(_) => {
+            if !was_registered {
+                guti_reallocation::take_back(ue).await;
+            }
             ue.set_registered(false);
             if ue.link.is_some() {
                 an_release::run(ue, Cause::NORMAL_RELEASE).await;

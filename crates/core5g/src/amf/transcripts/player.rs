@@ -1,33 +1,27 @@
 //! Plays a transcript: what happens to an AMF, line by line, and what it does then.
 
+use super::amf::{amf_of, plmn};
 use super::args::{Args, duration, message_name, tac};
 use super::said;
 use super::ue::TestUe;
 use super::words::Names;
 use super::world::{Answered, Output, Udsf, World, answer};
 use crate::aka::ServingNetwork;
-use crate::amf::context::due::Due;
-use crate::amf::context::gnbs::Gnbs;
-use crate::amf::context::network::Network;
-use crate::amf::context::releases::Releases;
-use crate::amf::context::silence::{Patience, Silence};
-use crate::amf::context::ue::{Amf, Gnb, Gutis, Numbers, Own};
-use crate::amf::context::ues::Ues;
+use crate::amf::context::ue::{Amf, Gnb};
 use crate::amf::procedures::{n2, namf};
-use crate::amf::task;
 use crate::nas::*;
 use crate::ngap::*;
-use crate::runtime::{Flow, Gauge, SbiFailure};
+use crate::runtime::SbiFailure;
 use crate::sbi::{Multipart, Router};
 use corewire::{Headers, Operation, Request};
-use corewire_guti::{Allocator, Capacity, Guami, Plmn, TmsiKey};
+use corewire_guti::Plmn;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// An AMF, its gNBs and UEs, and the script.
 pub(super) struct Player {
+    settings: String,
     world: World,
     amf: Arc<Amf>,
     router: Arc<Router<Amf>>,
@@ -42,75 +36,13 @@ pub(super) struct Player {
     confirmed: Option<String>,
 }
 
-fn plmn() -> Plmn {
-    Plmn::new(1, 1, 2).unwrap()
-}
-
 impl Player {
     /// An AMF with gNB 1, as the first line of a transcript wants it.
     pub(super) fn new(settings: &str) -> Self {
-        let args = Args::new(settings);
-        let guami = Guami::from_amf_id(plmn(), [2, 0, 0x40]);
-        let number = |key, default: u64| args.value(key).map_or(default, |v| v.parse().unwrap());
-        let capacity = Capacity::try_from(number("gutis", 1000) as u32).unwrap();
         let world = World::new();
-        let tasks = world.clone();
-        let ciphering = match args.value("nea") {
-            Some("none") => Vec::new(),
-            _ => vec![Ciphering::Nea2, Ciphering::Nea1, Ciphering::Nea0],
-        };
-        let amf = Arc::new(Amf {
-            own: Own {
-                instance: "amf-1".into(),
-                api_root: "http://amf".into(),
-                flow: match args.value("flow") {
-                    Some("source3") => Flow::Source3,
-                    _ => Flow::ThreeGpp,
-                },
-                event_loops: 1,
-            },
-            network: Network {
-                name: "amf".into(),
-                guami,
-                tacs: args
-                    .value("tacs")
-                    .unwrap_or("1")
-                    .split(',')
-                    .map(tac)
-                    .collect(),
-                slices: match args.value("slices") {
-                    Some(_) => args.slices("slices"),
-                    None => vec!["01".parse().unwrap()],
-                },
-                ciphering,
-                integrity: vec![Integrity::Nia2, Integrity::Nia1],
-            },
-            clock: Arc::new(world.clone()),
-            peers: Arc::new(world.clone()),
-            start: Box::new(move |ue, event| tasks.spawn(task::run(ue, event))),
-            gutis: Gutis::Own(Box::new(Allocator::with_key(
-                guami,
-                capacity,
-                TmsiKey::from_bytes([7; TmsiKey::LEN]),
-            ))),
-            ues: Ues::default(),
-            silence: Silence::new(Patience {
-                t3512: Duration::from_secs(number("t3512", 3600)),
-                grace: Duration::from_secs(number("grace", 240)),
-            }),
-            releases: Arc::new(Releases::new()),
-            paged: Due::default(),
-            gnbs: Gnbs::new(100, 100),
-            numbers: Numbers {
-                registered: Gauge::default(),
-                connected: Gauge::default(),
-                gnbs: Gauge::default(),
-            },
-        });
-        world.spawn(task::watch_idle(Arc::clone(&amf), || false));
-        let gauge = Gauge::default();
-        world.spawn(task::work_off_releases(Arc::clone(&amf), gauge, || false));
+        let amf = amf_of(settings, &world);
         let mut player = Self {
+            settings: settings.to_owned(),
             world,
             router: Arc::new(namf::router(Arc::clone(&amf))),
             amf,
@@ -127,6 +59,17 @@ impl Player {
         player
     }
 
+    /// Another process takes the AMF's place: it has nothing but what the UDSF has.
+    fn restart(&mut self) {
+        self.world.restart();
+        self.amf = amf_of(&self.settings, &self.world);
+        self.router = Arc::new(namf::router(Arc::clone(&self.amf)));
+        self.gnbs.clear();
+        self.ues.values_mut().for_each(|ue| ue.ran = None);
+        self.step("gnb: NG SETUP REQUEST");
+        let _set_up = self.outputs();
+    }
+
     /// Does what a line says.
     pub(super) fn step(&mut self, line: &str) {
         match line.split_once(' ').unwrap_or((line, "")) {
@@ -138,6 +81,7 @@ impl Player {
             ("udsf", "serves") => self.world.set_udsf(Udsf::Serves),
             ("udsf", "full") => self.world.set_udsf(Udsf::Full),
             ("udsf", "gone") => self.world.set_udsf(Udsf::Gone),
+            ("amf", "restarts") => self.restart(),
             ("nf:", rest) => self.ask(rest),
             (actor, rest) => {
                 let actor = actor
@@ -397,12 +341,18 @@ impl Player {
             ue.gnb = gnb.parse().unwrap();
             ue.ran = None;
         }
-        let message = said::message(ue, name, &args);
         let is_new = ue.ran.is_none();
-        let octets = match args.has("plain") {
-            true => message.encode().unwrap(),
-            false => ue.protect(&message, is_new),
+        let octets = match line {
+            "says it again" => ue.last_said.clone(),
+            _ => {
+                let message = said::message(ue, name, &args);
+                match args.has("plain") {
+                    true => message.encode().unwrap(),
+                    false => ue.protect(&message, is_new),
+                }
+            }
         };
+        ue.last_said.clone_from(&octets);
         let octets = match args.has("damaged") {
             true => octets
                 .iter()

@@ -31,6 +31,8 @@ pub(super) struct TestUe {
     pub(super) ran: Option<u32>,
     pub(super) gnb: usize,
     pub(super) amf: Option<crate::ngap::AmfUeNgapId>,
+    /// What it said last.
+    pub(super) last_said: Vec<u8>,
     /// The NAS COUNT that the gNB's key is made from.
     pub(super) access_count: u32,
 }
@@ -64,6 +66,7 @@ impl TestUe {
             ran: None,
             gnb: 1,
             amf: None,
+            last_said: Vec::new(),
             access_count: 0,
         }
     }

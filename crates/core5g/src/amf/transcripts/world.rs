@@ -143,6 +143,18 @@ impl World {
         }
     }
 
+    /// The AMF ends: its tasks, and what it waits for.
+    pub(super) fn restart(&self) {
+        let tasks = {
+            let mut state = self.lock();
+            state.calls.clear();
+            state.sleepers.clear();
+            std::mem::take(&mut state.tasks)
+        };
+        drop(tasks);
+        self.lock().outputs.clear();
+    }
+
     /// The next thing that the AMF did.
     pub(super) fn output(&self) -> Option<Output> {
         self.lock().outputs.pop_front()
