@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 const SERVICE: &str = "nausf-auth";
 const CONTEXTS: &str = "/nausf-auth/v1/ue-authentications";
 const SOURCE3: &str = "/source3/v1/nausf-ueauthentication/authenticate";
-const LOCATION: &str = "/source3/v1/nausf-ueauthentication/location-update";
 
 /// A challenge for the UE, and where its answer goes.
 pub(in crate::amf) struct Challenge {
@@ -155,17 +154,6 @@ pub(in crate::amf) async fn confirm(
             "the AUSF's confirmation names no SUPI, or no key",
         ))),
     }
-}
-
-/// Source 3's LocationUpdate: the AUSF tells the home network where the UE is.
-///
-/// # Errors
-/// When it does not take it.
-pub(in crate::amf) async fn locate(ue: &Ue, place: &Value) -> Result<(), SbiFailure> {
-    let mut place = place.clone();
-    place["supi"] = ue.supi_text().into();
-    let request = SbiRequest::post(LOCATION).json(&place)?;
-    ue.sbi.call(SERVICE, request).await.map(drop)
 }
 
 /// The instance that a URI names; any, where it is a path only.

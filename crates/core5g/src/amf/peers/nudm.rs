@@ -65,20 +65,8 @@ pub(in crate::amf) async fn access_and_mobility(ue: &Ue) -> Result<Subscription,
     Ok(read_subscription(&data))
 }
 
-/// Source 3's way to both: the AUSF and the UDM are told where the UE is, and the UDM says what it may
-/// have.
-///
-/// # Errors
-/// When one of them does not take it.
-pub(in crate::amf) async fn locate(ue: &Ue) -> Result<Subscription, SbiFailure> {
-    let place = json!({"location": guami(ue.amf.network.guami), "attach": "LOCATED"});
-    super::nausf::locate(ue, &place).await?;
-    let context =
-        super::source3::ask(&ue.sbi, "handle-location-update", &ue.supi_text(), place).await?;
-    Ok(read_subscription(&context["subscription"]))
-}
-
-fn read_subscription(data: &Value) -> Subscription {
+/// What AccessAndMobilitySubscriptionData says.
+pub(in crate::amf) fn read_subscription(data: &Value) -> Subscription {
     let mut slices = Vec::new();
     for list in ["defaultSingleNssais", "singleNssais"] {
         for slice in data["nssai"][list].as_array().into_iter().flatten() {

@@ -1,43 +1,129 @@
-//! What an AMF tells source 3's UDM where its operations drive the procedures ([`crate::source3`]).
+//! The operations of source 3's table ([`crate::source3`]): its UDM keeps what has become of a UE.
 
+use super::flow::{Flow, Milestone};
+use super::nudm::{self, Subscription};
 use crate::amf::context::ue::Ue;
-use crate::amf::ports::Sbi;
-use crate::runtime::{Flow, SbiFailure};
+use crate::amf::ports::Wait;
+use crate::runtime::{SbiFailure, SbiRequest};
 use crate::source3::{SERVICE, request};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// Asks the UDM for one of its UECM operations.
-///
-/// # Errors
-/// When the UDM does not take it.
-pub(in crate::amf) async fn ask(
-    sbi: &Sbi,
-    operation: &str,
-    supi_or_suci: &str,
-    changes: Value,
-) -> Result<Value, SbiFailure> {
-    let request = request(operation, supi_or_suci, changes)?;
-    sbi.call(SERVICE, request).await?.json()
+const AUSF: &str = "nausf-auth";
+const LOCATION: &str = "/source3/v1/nausf-ueauthentication/location-update";
+
+/// Source 3's flow.
+pub(in crate::amf) struct Source3;
+
+impl Flow for Source3 {
+    /// The AUSF and the UDM are told where the UE is, and the UDM says what it may have.
+    fn subscribe<'a>(&'a self, ue: &'a Ue) -> Wait<'a, Result<Subscription, SbiFailure>> {
+        Box::pin(async move {
+            let supi = ue.supi_text();
+            let location = nudm::guami(ue.amf.network.guami);
+            let place = json!({"location": location, "attach": "LOCATED", "supi": supi});
+            let told = SbiRequest::post(LOCATION).json(&place)?;
+            ue.sbi.call(AUSF, told).await?;
+            let context = ask(ue, "handle-location-update", &supi, place).await?;
+            Ok(nudm::read_subscription(&context["subscription"]))
+        })
+    }
+
+    fn deregister<'a>(&'a self, ue: &'a Ue) -> Wait<'a, ()> {
+        Box::pin(async move { tell(ue, "handle-detach", &ue.supi_text(), json!({})).await })
+    }
+
+    fn note<'a>(&'a self, ue: &'a Ue, milestone: Milestone<'a>) -> Option<Wait<'a, ()>> {
+        Some(Box::pin(async move {
+            let identity = match milestone {
+                Milestone::Registering { identity } | Milestone::Challenged { identity, .. } => {
+                    identity.to_owned()
+                }
+                _ => ue.supi_text(),
+            };
+            for (operation, changes) in operations(ue, milestone) {
+                tell(ue, operation, &identity, changes).await;
+            }
+        }))
+    }
 }
 
-/// Tells the UDM what has become of a UE that is named so, where that flow drives; nothing otherwise.
-/// The procedure goes on without an answer.
-pub(in crate::amf) async fn tell_of(
-    ue: &Ue,
-    supi_or_suci: &str,
-    operation: &str,
-    changes: impl FnOnce() -> Value + Send,
-) {
-    if ue.amf.own.flow == Flow::Source3
-        && let Err(failure) = ask(&ue.sbi, operation, supi_or_suci, changes()).await
-    {
+/// The operations that a milestone is told by, in the order of the table.
+fn operations(ue: &Ue, milestone: Milestone<'_>) -> Vec<(&'static str, Value)> {
+    let named = |what: &dyn std::fmt::Debug| format!("{what:?}");
+    match milestone {
+        Milestone::Registering { .. } => {
+            vec![("update-initial-attach-init", json!({"attach": "INITIATED"}))]
+        }
+        Milestone::Challenged { ksi, .. } => {
+            let changes = json!({"authentication": {"state": "CHALLENGED", "ksi": named(&ksi)}});
+            vec![("update-initial-attach", changes)]
+        }
+        Milestone::Authenticated => {
+            vec![(
+                "set-auth",
+                json!({"authentication": {"state": "CONFIRMED"}}),
+            )]
+        }
+        Milestone::SecurityCommanded(algorithms) => vec![
+            (
+                "set-security-cmd",
+                json!({"security": {"state": "COMMANDED"}}),
+            ),
+            (
+                "set-crypt",
+                json!({"security": {"ciphering": named(&algorithms.ciphering)}}),
+            ),
+            (
+                "set-integrity",
+                json!({"security": {"integrity": named(&algorithms.integrity)}}),
+            ),
+        ],
+        Milestone::Secured => {
+            vec![(
+                "handle-security-mode",
+                json!({"security": {"state": "COMPLETE"}}),
+            )]
+        }
+        Milestone::Registered => vec![
+            ("handle-attach-complete", json!({"attach": "COMPLETED"})),
+            (
+                "update-attach-complete",
+                json!({"guti": ue.guti.map(|guti| guti.to_string())}),
+            ),
+        ],
+        Milestone::SessionAsked { session, dnn } => {
+            let changes = json!({"session": {"id": session, "state": "CREATING", "dnn": dnn}});
+            vec![("handle-create-session-begin", changes)]
+        }
+        Milestone::SessionGiven { session } => vec![
+            ("set-upf-info", json!({"session": {"upf": "CHOSEN"}})),
+            (
+                "handle-create-session-end",
+                json!({"session": {"id": session, "state": "CREATED"}}),
+            ),
+        ],
+        Milestone::SessionActive => {
+            vec![(
+                "handle-modify-bearer",
+                json!({"session": {"bearer": "ACTIVE"}}),
+            )]
+        }
+    }
+}
+
+async fn tell(ue: &Ue, operation: &str, identity: &str, changes: Value) {
+    if let Err(failure) = ask(ue, operation, identity, changes).await {
         tracing::warn!(name: "source3", "{operation}: the UDM: {failure}");
     }
 }
 
-/// As [`tell_of`], of a UE whose SUPI is known.
-pub(in crate::amf) async fn tell(ue: &Ue, operation: &str, changes: impl FnOnce() -> Value + Send) {
-    if ue.amf.own.flow == Flow::Source3 {
-        tell_of(ue, &ue.supi_text(), operation, changes).await;
-    }
+/// Asks the UDM for one of its UECM operations.
+async fn ask(
+    ue: &Ue,
+    operation: &str,
+    identity: &str,
+    changes: Value,
+) -> Result<Value, SbiFailure> {
+    let request = request(operation, identity, changes)?;
+    ue.sbi.call(SERVICE, request).await?.json()
 }

@@ -13,13 +13,13 @@
 use super::{identity, refusal};
 use crate::aka::{Abba, Kamf, ServingNetwork, Supi};
 use crate::amf::context::ue::{Ended, Ue, Uplink};
+use crate::amf::peers::flow::Milestone;
 use crate::amf::peers::nausf::{self, Challenge, Refusal};
-use crate::amf::peers::source3::{tell, tell_of};
+use crate::amf::peers::note;
 use crate::nas::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
     Ksi, MmCause, NasMessage, NasSecurityContext,
 };
-use serde_json::json;
 
 /// Challenges of one authentication. A failure is answered with another one, unless it is the same as
 /// the one before (TS 24.501, 5.4.1.3.7).
@@ -63,9 +63,11 @@ pub(in crate::amf) async fn run(
                 Ok(challenge) => challenge,
                 Err(why) => return Err(refused(ue, why)),
             };
-        let asked =
-            || json!({"authentication": {"state": "CHALLENGED", "ksi": format!("{ksi:?}")}});
-        tell_of(ue, &identity, "update-initial-attach", asked).await;
+        let challenged = Milestone::Challenged {
+            identity: &identity,
+            ksi,
+        };
+        note(ue, challenged).await;
         match ask(ue, ksi, &challenge).await? {
             Answer::Response(response) => return confirm(ue, ksi, &challenge, &response).await,
             Answer::Failure(failure) if last.replace(failure.cause) == Some(failure.cause) => {
@@ -133,8 +135,7 @@ async fn confirm(
             let kamf = confirmed.kseaf.kamf(&supi, &Abba::default());
             // Nobody's until now; one that is another's stays so until the UE has the new keys.
             ue.supi.get_or_insert(supi);
-            let done = || json!({"authentication": {"state": "CONFIRMED"}});
-            tell(ue, "set-auth", done).await;
+            note(ue, Milestone::Authenticated).await;
             Ok(Authenticated { supi, kamf, ksi })
         }
         (_, Err(why)) if accepted => Err(refused(ue, why)),

@@ -2,14 +2,12 @@
 
 use super::{an_release, paging, session_transport};
 use crate::amf::context::ue::{Ue, Uplink};
-use crate::amf::peers::source3::tell;
-use crate::amf::peers::{nudm, nudsf};
+use crate::amf::peers::{flow_of, nudsf};
 use crate::nas::{
     DeregistrationAcceptToUe, DeregistrationRequestFromUe, DeregistrationRequestToUe, NasMessage,
 };
 use crate::ngap::Cause;
-use crate::runtime::{Flow, both};
-use serde_json::json;
+use crate::runtime::both;
 
 /// The UE goes. One that cannot prove that it is itself is let go without ending what is another's.
 pub(in crate::amf) async fn by_ue(
@@ -77,13 +75,7 @@ pub(in crate::amf) async fn of_former_subscriber(ue: &mut Ue) {
 
 async fn end(ue: &mut Ue) {
     session_transport::release_all(ue).await;
-    let at_udm = async {
-        match ue.amf.own.flow {
-            Flow::ThreeGpp => nudm::deregister(ue).await,
-            Flow::Source3 => tell(ue, "handle-detach", || json!({})).await,
-        }
-    };
-    both(at_udm, nudsf::remove_pointer(ue)).await;
+    both(flow_of(ue).deregister(ue), nudsf::remove_pointer(ue)).await;
     forget(ue).await;
 }
 

@@ -16,15 +16,14 @@ use super::{
 };
 use crate::amf::context::network::{NAS_ATTEMPTS, NAS_TIMER};
 use crate::amf::context::ue::{Ended, Event, Ue};
-use crate::amf::peers::nudm;
-use crate::amf::peers::source3::{tell, tell_of};
+use crate::amf::peers::flow::Milestone;
+use crate::amf::peers::{flow_of, note};
 use crate::nas::{
     MmCause, MobileIdentity, NasMessage, RegistrationAccept, RegistrationKind, RegistrationRequest,
     Snssai,
 };
 use crate::ngap::{Cause, NgapMessage};
-use crate::runtime::{Flow, SbiFailure, both};
-use serde_json::json;
+use crate::runtime::SbiFailure;
 
 /// Registers the UE, or tells it why not. `verified`: the request came under the UE's own context.
 pub(in crate::amf) async fn run(ue: &mut Ue, request: RegistrationRequest, verified: bool) {
@@ -84,9 +83,9 @@ async fn register(
     let before = ue.supi;
     if !known {
         let identity = resolve_identity(ue, &request).await?;
-        let begun = || json!({"attach": "INITIATED"});
-        tell_of(ue, &identity, "update-initial-attach-init", begun).await;
-        let keys = authentication::run(ue, &identity, request.ksi).await?;
+        let identity = identity.as_str();
+        note(ue, Milestone::Registering { identity }).await;
+        let keys = authentication::run(ue, identity, request.ksi).await?;
         let supi = keys.supi;
         if let Some(whole) = security_mode::run(ue, keys).await? {
             request = whole;
@@ -131,18 +130,7 @@ async fn register(
         ue.save().await;
     }
     let reached = accept(ue, &request).await?;
-    tell(
-        ue,
-        "handle-attach-complete",
-        || json!({"attach": "COMPLETED"}),
-    )
-    .await;
-    tell(
-        ue,
-        "update-attach-complete",
-        || json!({"guti": ue.guti.map(|guti| guti.to_string())}),
-    )
-    .await;
+    note(ue, Milestone::Registered).await;
     Ok(reached)
 }
 
@@ -170,15 +158,7 @@ async fn resolve_identity(ue: &mut Ue, request: &RegistrationRequest) -> Result<
 /// Tells the UDM that the UE is here, and asks what it may have.
 async fn subscribe(ue: &mut Ue) -> Result<(), SbiFailure> {
     ue.registration = ue.amf.clock.unique_number();
-    let subscription = match ue.amf.own.flow {
-        Flow::ThreeGpp => {
-            let (registered, subscription) =
-                both(nudm::register(ue), nudm::access_and_mobility(ue)).await;
-            registered?;
-            subscription?
-        }
-        Flow::Source3 => nudm::locate(ue).await?,
-    };
+    let subscription = flow_of(ue).subscribe(ue).await?;
     ue.subscribed = subscription.slices;
     ue.ambr = subscription.ambr;
     Ok(())

@@ -3,12 +3,12 @@
 use super::authentication::Authenticated;
 use super::refusal;
 use crate::amf::context::ue::{Ended, Ue, Uplink};
-use crate::amf::peers::source3::tell;
+use crate::amf::peers::flow::Milestone;
+use crate::amf::peers::note;
 use crate::nas::{
     MmCause, NasAlgorithms, NasMessage, NasSecurityContext, RegistrationRequest,
     SecurityModeCommand, Side,
 };
-use serde_json::json;
 
 /// Takes new keys into use, and has the UE repeat its whole first message. Gives that, if it came.
 ///
@@ -36,25 +36,7 @@ pub(in crate::amf) async fn run(
             return Err(Ended::Refused);
         }
     };
-    let named = |what: &dyn std::fmt::Debug| format!("{what:?}");
-    tell(
-        ue,
-        "set-security-cmd",
-        || json!({"security": {"state": "COMMANDED"}}),
-    )
-    .await;
-    tell(
-        ue,
-        "set-crypt",
-        || json!({"security": {"ciphering": named(&algorithms.ciphering)}}),
-    )
-    .await;
-    tell(
-        ue,
-        "set-integrity",
-        || json!({"security": {"integrity": named(&algorithms.integrity)}}),
-    )
-    .await;
+    note(ue, Milestone::SecurityCommanded(algorithms)).await;
     // Nothing is stored under the new keys.
     let former = (ue.security.replace(context), ue.stored.take());
     let command = SecurityModeCommand {
@@ -86,12 +68,7 @@ pub(in crate::amf) async fn run(
         }
     };
     ue.kgnb_count = count;
-    tell(
-        ue,
-        "handle-security-mode",
-        || json!({"security": {"state": "COMPLETE"}}),
-    )
-    .await;
+    note(ue, Milestone::Secured).await;
     let repeated = complete
         .container
         .and_then(|octets| NasMessage::decode(&octets).ok());

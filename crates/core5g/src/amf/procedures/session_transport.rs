@@ -4,14 +4,14 @@
 use super::{an_release, paging};
 use crate::amf::context::session::{GnbContext, Session, Transfer};
 use crate::amf::context::ue::Ue;
+use crate::amf::peers::flow::Milestone;
+use crate::amf::peers::note;
 use crate::amf::peers::nsmf::{self, NotCreated, Updated};
-use crate::amf::peers::source3::tell;
 use crate::nas::{
     DownlinkNasTransport, MmCause, NasMessage, PduSessionId, PduSessionSet, RequestKind,
     UplinkNasTransport,
 };
 use crate::ngap::{NgapMessage, SessionModify, SessionSetup, SessionTransfer};
-use serde_json::json;
 
 /// Messages of SMFs that may wait for one UE.
 const MAX_PENDING: usize = 32;
@@ -56,12 +56,7 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
     };
     let (dnn, payload) = (transport.dnn.as_deref(), transport.payload.clone());
     let handle = ue.amf.clock.unique_number();
-    tell(
-        ue,
-        "handle-create-session-begin",
-        || json!({"session": {"id": session, "state": "CREATING", "dnn": dnn}}),
-    )
-    .await;
+    note(ue, Milestone::SessionAsked { session, dnn }).await;
     match nsmf::create(ue, session, handle, slice.into(), dnn, payload).await {
         Ok(context) => {
             let entry = Session {
@@ -109,9 +104,8 @@ pub(in crate::amf) async fn downlink(ue: &mut Ue, transfer: Transfer) {
         return not_of_a_session(ue, transfer);
     };
     if transfer.sets_up() {
-        tell(ue, "set-upf-info", || json!({"session": {"upf": "CHOSEN"}})).await;
-        let created = || json!({"session": {"id": session.value(), "state": "CREATED"}});
-        tell(ue, "handle-create-session-end", created).await;
+        let session = session.value();
+        note(ue, Milestone::SessionGiven { session }).await;
     }
     let updated = Updated {
         n1_message: transfer.n1_message,
@@ -338,8 +332,7 @@ async fn done(ue: &mut Ue, kind: &str, sessions: Vec<SessionTransfer>) {
         }
         let context = entry.context.clone();
         if kind == "PDU_RES_SETUP_RSP" {
-            let active = || json!({"session": {"bearer": "ACTIVE"}});
-            tell(ue, "handle-modify-bearer", active).await;
+            note(ue, Milestone::SessionActive).await;
         }
         match nsmf::update_n2(ue, &context, kind, transfer).await {
             Ok(updated) => carry(ue, session, updated),

@@ -1,0 +1,46 @@
+//! Which operations of other NFs a procedure is driven by: those of 3GPP, or those of source 3's table.
+
+use super::nudm::Subscription;
+use crate::amf::context::ue::Ue;
+use crate::amf::ports::Wait;
+use crate::nas::{Ksi, NasAlgorithms};
+use crate::runtime::SbiFailure;
+
+/// What has become of a UE.
+#[derive(Clone, Copy)]
+pub(in crate::amf) enum Milestone<'a> {
+    /// A UE of this identity, a SUPI or SUCI, registers.
+    Registering { identity: &'a str },
+    /// It is challenged.
+    Challenged { identity: &'a str, ksi: Ksi },
+    /// It has answered rightly.
+    Authenticated,
+    /// It is told to use its new keys with these algorithms.
+    SecurityCommanded(NasAlgorithms),
+    /// It uses them.
+    Secured,
+    /// It is registered.
+    Registered,
+    /// It asks for a session.
+    SessionAsked { session: u8, dnn: Option<&'a str> },
+    /// The SMF gives the session.
+    SessionGiven { session: u8 },
+    /// The gNB has resources for a session.
+    SessionActive,
+}
+
+/// A way to drive an AMF's procedures.
+pub(in crate::amf) trait Flow: Send + Sync {
+    /// Tells the home network that the UE is here; gives what it may have.
+    ///
+    /// # Errors
+    /// When the home network does not take it, or does not say.
+    fn subscribe<'a>(&'a self, ue: &'a Ue) -> Wait<'a, Result<Subscription, SbiFailure>>;
+
+    /// Tells the home network that the UE is gone.
+    fn deregister<'a>(&'a self, ue: &'a Ue) -> Wait<'a, ()>;
+
+    /// Tells the home network what has become of the UE; `None` when nobody is told of that. The
+    /// procedure goes on whatever is answered.
+    fn note<'a>(&'a self, ue: &'a Ue, milestone: Milestone<'a>) -> Option<Wait<'a, ()>>;
+}

@@ -1,0 +1,29 @@
+//! The services of TS 29.503: registration in the UDM, and the subscription.
+
+use super::flow::{Flow, Milestone};
+use super::nudm::{self, Subscription};
+use crate::amf::context::ue::Ue;
+use crate::amf::ports::Wait;
+use crate::runtime::{SbiFailure, both};
+
+/// 3GPP's own flow.
+pub(in crate::amf) struct ThreeGpp;
+
+impl Flow for ThreeGpp {
+    fn subscribe<'a>(&'a self, ue: &'a Ue) -> Wait<'a, Result<Subscription, SbiFailure>> {
+        Box::pin(async move {
+            let (registered, subscription) =
+                both(nudm::register(ue), nudm::access_and_mobility(ue)).await;
+            registered?;
+            subscription
+        })
+    }
+
+    fn deregister<'a>(&'a self, ue: &'a Ue) -> Wait<'a, ()> {
+        Box::pin(nudm::deregister(ue))
+    }
+
+    fn note<'a>(&'a self, _ue: &'a Ue, _milestone: Milestone<'a>) -> Option<Wait<'a, ()>> {
+        None
+    }
+}
