@@ -16,6 +16,7 @@ mod both;
 mod contain;
 mod directory;
 mod discovery;
+mod exchange;
 mod gate;
 mod grants;
 mod guard;
@@ -30,11 +31,12 @@ mod sbi;
 
 pub(crate) use both::both;
 pub(crate) use contain::contain;
+pub(crate) use exchange::{SbiAnswer, SbiFailure, SbiRequest, path_of};
 pub(crate) use hosted::{Gauge, STATUS};
 pub(crate) use options::Flow;
 pub(crate) use options::{NfOptions, random_instance, secret_in};
 pub(crate) use profile::Profile;
-pub(crate) use sbi::{Sbi, SbiAnswer, SbiFailure, SbiRequest, path_of};
+pub(crate) use sbi::Sbi;
 
 use crate::trace::Trace;
 use advertised::Advertised;
