@@ -73,9 +73,13 @@ pub(crate) struct PlmnId {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SmContextCreateData {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) supi: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) pdu_session_id: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) dnn: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) s_nssai: Option<Slice>,
     pub(crate) serving_nf_id: String,
     pub(crate) serving_network: PlmnId,

@@ -5,6 +5,7 @@ use crate::amf::context::ue::Ue;
 use crate::amf::ports::Wait;
 use crate::nas::{Ksi, NasAlgorithms};
 use crate::runtime::SbiFailure;
+use crate::smf::Slice;
 
 /// What has become of a UE.
 #[derive(Clone, Copy)]
@@ -36,6 +37,10 @@ pub(in crate::amf) trait Flow: Send + Sync {
     /// # Errors
     /// When the home network does not take it, or does not say.
     fn subscribe<'a>(&'a self, ue: &'a Ue) -> Wait<'a, Result<Subscription, SbiFailure>>;
+
+    /// The data network of a session for which the UE names none (TS 23.502, 4.3.2.2.1, step 2); `None`
+    /// leaves it to the SMF.
+    fn default_dnn<'a>(&'a self, ue: &'a Ue, slice: &'a Slice) -> Wait<'a, Option<String>>;
 
     /// Tells the home network that the UE is gone.
     fn deregister<'a>(&'a self, ue: &'a Ue) -> Wait<'a, ()>;

@@ -4,6 +4,7 @@ use crate::amf::context::ue::Ue;
 use crate::nas::Snssai;
 use crate::ngap::UeAmbr;
 use crate::runtime::{SbiFailure, SbiRequest};
+use crate::smf::Slice;
 use corewire_guti::{Guami, Plmn};
 use serde_json::{Value, json};
 
@@ -63,6 +64,41 @@ pub(in crate::amf) async fn access_and_mobility(ue: &Ue) -> Result<Subscription,
         .await?
         .json()?;
     Ok(read_subscription(&data))
+}
+
+/// The data network that the UE's subscription has as default in this slice (TS 29.503, 5.2.2.2.4), if it
+/// has one.
+pub(in crate::amf) async fn default_dnn(ue: &Ue, slice: &Slice) -> Option<String> {
+    let request = SbiRequest::get(format!("/nudm-sdm/v2/{}/smf-select-data", ue.supi_text()));
+    let answered = ue.sbi.call("nudm-sdm", request).await;
+    match answered.and_then(|answer| answer.json()) {
+        Ok(data) => read_default_dnn(&data, slice),
+        Err(failure) => {
+            tracing::warn!(name: "no-default-dnn", "the UDM: {failure}");
+            None
+        }
+    }
+}
+
+fn read_default_dnn(data: &Value, slice: &Slice) -> Option<String> {
+    let wanted = Snssai {
+        sst: slice.sst,
+        sd: slice.differentiator(),
+    };
+    let infos = data["subscribedSnssaiInfos"].as_object()?;
+    let is_wanted = |name: &str| {
+        let (sst, sd) = name.split_once('-').unwrap_or((name, ""));
+        let sd = (!sd.is_empty()).then(|| sd.to_owned());
+        let sst = sst.parse();
+        sst.is_ok_and(|sst| {
+            let named = Slice { sst, sd };
+            wanted.sst == named.sst && wanted.sd == named.differentiator()
+        })
+    };
+    let (_, info) = infos.iter().find(|(name, _)| is_wanted(name))?;
+    let dnns = info["dnnInfos"].as_array()?;
+    let default = dnns.iter().find(|dnn| dnn["defaultDnnIndicator"] == true)?;
+    default["dnn"].as_str().map(str::to_owned)
 }
 
 /// What AccessAndMobilitySubscriptionData says.

@@ -5,6 +5,7 @@ use super::nudm::{self, Subscription};
 use crate::amf::context::ue::Ue;
 use crate::amf::ports::Wait;
 use crate::runtime::{SbiFailure, SbiRequest};
+use crate::smf::Slice;
 use crate::source3::{SERVICE, request};
 use serde_json::{Value, json};
 
@@ -26,6 +27,10 @@ impl Flow for Source3 {
             let context = ask(ue, "handle-location-update", &supi, place).await?;
             Ok(nudm::read_subscription(&context["subscription"]))
         })
+    }
+
+    fn default_dnn<'a>(&'a self, _ue: &'a Ue, _slice: &'a Slice) -> Wait<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
     }
 
     fn deregister<'a>(&'a self, ue: &'a Ue) -> Wait<'a, ()> {

@@ -5,6 +5,7 @@ use super::nudm::{self, Subscription};
 use crate::amf::context::ue::Ue;
 use crate::amf::ports::Wait;
 use crate::runtime::{SbiFailure, both};
+use crate::smf::Slice;
 
 /// 3GPP's own flow.
 pub(in crate::amf) struct ThreeGpp;
@@ -17,6 +18,10 @@ impl Flow for ThreeGpp {
             registered?;
             subscription
         })
+    }
+
+    fn default_dnn<'a>(&'a self, ue: &'a Ue, slice: &'a Slice) -> Wait<'a, Option<String>> {
+        Box::pin(nudm::default_dnn(ue, slice))
     }
 
     fn deregister<'a>(&'a self, ue: &'a Ue) -> Wait<'a, ()> {

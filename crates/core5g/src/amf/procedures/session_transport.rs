@@ -5,13 +5,14 @@ use super::{an_release, paging};
 use crate::amf::context::session::{GnbContext, Session, Transfer};
 use crate::amf::context::ue::Ue;
 use crate::amf::peers::flow::Milestone;
-use crate::amf::peers::note;
 use crate::amf::peers::nsmf::{self, NotCreated, Updated};
+use crate::amf::peers::{flow_of, note};
 use crate::nas::{
     DownlinkNasTransport, MmCause, NasMessage, PduSessionId, PduSessionSet, RequestKind,
     UplinkNasTransport,
 };
 use crate::ngap::{NgapMessage, SessionModify, SessionSetup, SessionTransfer};
+use crate::smf::Slice;
 
 /// Messages of SMFs that may wait for one UE.
 const MAX_PENDING: usize = 32;
@@ -54,15 +55,21 @@ async fn create(ue: &mut Ue, session: u8, transport: UplinkNasTransport) {
     let Some(slice) = wanted.filter(|slice| ue.allowed.contains(slice)) else {
         return not_forwarded(ue, transport, MmCause::PAYLOAD_NOT_FORWARDED);
     };
-    let (dnn, payload) = (transport.dnn.as_deref(), transport.payload.clone());
+    let slice = Slice::from(slice);
+    let default = match transport.dnn {
+        Some(_) => None,
+        None => flow_of(ue).default_dnn(ue, &slice).await,
+    };
+    let dnn = transport.dnn.as_deref().or(default.as_deref());
+    let payload = transport.payload.clone();
     let handle = ue.amf.clock.unique_number();
     note(ue, Milestone::SessionAsked { session, dnn }).await;
-    match nsmf::create(ue, session, handle, slice.into(), dnn, payload).await {
+    match nsmf::create(ue, session, handle, slice.clone(), dnn, payload).await {
         Ok(context) => {
             let entry = Session {
                 context,
                 handle,
-                slice: slice.into(),
+                slice,
                 active: false,
                 take_down: false,
             };

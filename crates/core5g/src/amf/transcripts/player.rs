@@ -459,6 +459,14 @@ impl Player {
                 let slices: Vec<_> = slices.map(|slice| json!({"sst": slice.sst})).collect();
                 json!({"nssai": {"defaultSingleNssais": slices}})
             }
+            "smf-select-data" => {
+                let dnn = args.value("default");
+                let infos = json!([
+                    {"dnn": "another"},
+                    {"dnn": dnn, "defaultDnnIndicator": dnn.is_some()},
+                ]);
+                json!({"subscribedSnssaiInfos": {"2": {}, "1": {"dnnInfos": infos}}})
+            }
             "located" => json!({"subscription": {"nssai": {"singleNssais": [{"sst": 1}]}}}),
             _ => json!({}),
         };
