@@ -29,6 +29,6 @@ pub use error::{NasError, NasErrorKind};
 pub use identity::{IdentityKind, MobileIdentity, STmsi};
 pub use message::NasMessage;
 pub use mobility::*;
-pub use qos::{PduAddress, QosRules, SessionAmbr, SessionType, SscMode};
+pub use qos::{PduAddress, QosFlowDescriptions, QosRules, SessionAmbr, SessionType, SscMode};
 pub use security::{Envelope, NasSecurityContext, Received, SavedNasContext, Side};
 pub use session::*;

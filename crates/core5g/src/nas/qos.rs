@@ -121,3 +121,24 @@ impl QosRules {
         super::codec::default_flow(&self.0)
     }
 }
+
+/// QoS flow descriptions as they go over the air (clause 9.11.4.12): how flows are treated. A flow without
+/// one has the 5QI of its own number (clause 6.4.1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QosFlowDescriptions(pub Vec<u8>);
+
+impl QosFlowDescriptions {
+    /// A new flow with a standardised 5QI.
+    #[must_use]
+    pub fn of_flow(qfi: u8, five_qi: u8) -> Self {
+        /// Operation "create new QoS flow description".
+        const CREATE: u8 = 0b0010_0000;
+        /// A list of parameters follows, which has one.
+        const ONE_PARAMETER: u8 = 0b0100_0001;
+        /// The parameter "5QI", of one octet.
+        const FIVE_QI: [u8; 2] = [1, 1];
+        let [parameter, length] = FIVE_QI;
+        let head = [qfi & 0x3f, CREATE, ONE_PARAMETER];
+        Self([&head[..], &[parameter, length, five_qi]].concat())
+    }
+}

@@ -1,7 +1,8 @@
 //! The 5GSM messages (TS 24.501 clause 8.3): what N1 says about PDU sessions.
 
 use super::{
-    PduAddress, PduSessionId, QosRules, SessionAmbr, SessionType, SmCause, Snssai, SscMode,
+    PduAddress, PduSessionId, QosFlowDescriptions, QosRules, SessionAmbr, SessionType, SmCause,
+    Snssai, SscMode,
 };
 
 /// Which session and which procedure a message belongs to.
@@ -43,6 +44,8 @@ pub struct PduSessionEstablishmentAccept {
     pub address: Option<PduAddress>,
     /// Its slice.
     pub snssai: Option<Snssai>,
+    /// How its flows are treated.
+    pub qos_flows: Option<QosFlowDescriptions>,
     /// Its data network.
     pub dnn: Option<String>,
 }

@@ -71,8 +71,19 @@ fn accept() -> PduSessionEstablishmentAccept {
         cause: Some(SmCause::IPV4_ONLY),
         address: Some(PduAddress::Ipv4([10, 45, 0, 2].into())),
         snssai: Some(slice()),
+        qos_flows: None,
         dnn: Some("internet.example".into()),
     }
+}
+
+#[test]
+fn a_flow_description_is_what_the_specification_says_octet_for_octet() {
+    // QFI 1; create; E and one parameter; 5QI, one octet, 9 (TS 24.501, 9.11.4.12).
+    let octets = vec![0x01, 0x20, 0x41, 0x01, 0x01, 0x09];
+    assert_eq!(
+        QosFlowDescriptions::of_flow(1, 9),
+        QosFlowDescriptions(octets)
+    );
 }
 
 /// One of each, with every optional element.
@@ -274,6 +285,11 @@ pub(crate) fn one_of_each() -> Vec<NasMessage> {
         SmStatus {
             header: header(),
             cause: SmCause::INVALID_PTI,
+        }
+        .into(),
+        PduSessionEstablishmentAccept {
+            qos_flows: Some(QosFlowDescriptions::of_flow(1, 9)),
+            ..accept()
         }
         .into(),
     ]

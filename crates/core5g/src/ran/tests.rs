@@ -47,6 +47,7 @@ enum Broken {
     NoSlice,
     OtherTransaction,
     NoAddress,
+    NoFlow,
     NoRate,
     Silence,
     Garbage,
@@ -331,6 +332,8 @@ impl Network {
                     address: (self.broken != Broken::NoAddress)
                         .then_some(PduAddress::Ipv4(Ipv4Addr::new(10, 0, 0, 1))),
                     snssai: Some(slice()),
+                    qos_flows: (self.broken != Broken::NoFlow)
+                        .then(|| QosFlowDescriptions::of_flow(1, 9)),
                     dnn: Some("internet".into()),
                 });
                 let transfer = SetupRequestTransfer {
@@ -596,6 +599,7 @@ fn a_network_that_breaks_a_rule_is_caught() {
         (Broken::NoSlice, "allows no slice"),
         (Broken::OtherTransaction, "transaction"),
         (Broken::NoAddress, "no IPv4 address"),
+        (Broken::NoFlow, "default flow is not described"),
         (Broken::NoRate, "no session rate"),
         (Broken::Silence, "no answer in time"),
         (Broken::Garbage, "not to be understood"),

@@ -7,8 +7,8 @@ use oxirush_nas::nas_5gs::{
     NasPduSessionModificationCommand, NasPduSessionModificationCommandReject,
     NasPduSessionModificationComplete, NasPduSessionModificationReject,
     NasPduSessionModificationRequest, NasPduSessionReleaseCommand, NasPduSessionReleaseComplete,
-    NasPduSessionReleaseReject, NasPduSessionReleaseRequest, NasPduSessionType, NasQosRules,
-    NasSessionAmbr, NasSscMode,
+    NasPduSessionReleaseReject, NasPduSessionReleaseRequest, NasPduSessionType,
+    NasQosFlowDescriptions, NasQosRules, NasSessionAmbr, NasSscMode,
 };
 
 use super::elements::{dnn, mandatory, snssai, to_dnn, to_snssai};
@@ -44,6 +44,10 @@ pub(super) fn decode(header: Nas5gsmHeader, message: Foreign) -> Result<NasMessa
                 .as_ref()
                 .and_then(|address| PduAddress::from_octets(&address.value)),
             snssai: m.s_nssai.as_ref().and_then(|slice| snssai(&slice.value)),
+            qos_flows: m
+                .authorized_qos_flow_descriptions
+                .as_ref()
+                .map(|flows| QosFlowDescriptions(flows.value.to_vec())),
             dnn: m.dnn.as_ref().and_then(dnn),
         }
         .into(),
@@ -154,6 +158,9 @@ pub(super) fn encode(message: &NasMessage) -> Result<Nas5gsMessage, NasError> {
             }
             if let Some(slice) = m.snssai {
                 to.set_s_nssai(to_snssai(slice));
+            }
+            if let Some(flows) = &m.qos_flows {
+                to.set_authorized_qos_flow_descriptions(NasQosFlowDescriptions::new(&flows.0[..]));
             }
             if let Some(name) = &m.dnn {
                 to.set_dnn(to_dnn(name)?);

@@ -108,8 +108,13 @@ impl Ue {
         if address.is_unspecified() {
             return Err(self.failure("the session's address is 0.0.0.0"));
         }
-        if accept.qos_rules.default_flow().is_none() {
+        /// The 5QIs without a guaranteed rate (TS 23.501, table 5.7.4-1), which a default rule's flow has.
+        const NON_GUARANTEED: [u8; 9] = [5, 6, 7, 8, 9, 69, 70, 79, 80];
+        let Some(flow) = accept.qos_rules.default_flow() else {
             return Err(self.failure("the session has no default QoS rule"));
+        };
+        if accept.qos_flows.is_none() && !NON_GUARANTEED.contains(&flow) {
+            return Err(self.failure("the session's default flow is not described"));
         }
         if accept.ambr.downlink_kbps == 0 || accept.ambr.uplink_kbps == 0 {
             return Err(self.failure("the session has no rate"));

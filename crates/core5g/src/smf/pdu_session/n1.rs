@@ -4,8 +4,8 @@ use super::context::SmContext;
 use crate::nas::{
     NasMessage, PduAddress, PduSessionEstablishmentAccept, PduSessionEstablishmentReject,
     PduSessionEstablishmentRequest, PduSessionId, PduSessionModificationCommand,
-    PduSessionReleaseCommand, QosRules, SessionAmbr, SessionType, SmCause, SmHeader, Snssai,
-    SscMode,
+    PduSessionReleaseCommand, QosFlowDescriptions, QosRules, SessionAmbr, SessionType, SmCause,
+    SmHeader, Snssai, SscMode,
 };
 use bytes::Bytes;
 
@@ -86,6 +86,10 @@ pub(super) fn establishment_accept(context: &SmContext, asked: &Establishment) -
             sst: context.slice.sst,
             sd: context.slice.differentiator(),
         }),
+        qos_flows: Some(QosFlowDescriptions::of_flow(
+            DEFAULT_FLOW,
+            context.subscription.five_qi,
+        )),
         dnn: Some(context.dnn.clone()),
     })
 }
