@@ -271,4 +271,26 @@ mod tests {
         }
         assert_eq!((calls.slots.len(), calls.ring.len()), (21, FIRST_RING));
     }
+
+    /// No search and no hash on the way from a frame to its call.
+    #[test]
+    fn consecutive_calls_have_a_place_each_in_a_ring_of_twice_their_number() {
+        let mut calls = Calls::new();
+        for count in 1..=300u32 {
+            calls.insert(count * 2 - 1);
+            let ring = (2 * count as usize).next_power_of_two().max(FIRST_RING);
+            assert_eq!((calls.ring.len(), calls.displaced.len()), (ring, 0));
+        }
+    }
+
+    #[test]
+    fn a_slot_keeps_room_for_sixteen_messages_and_no_more() {
+        for (room, kept) in [(1, 1), (KEPT, KEPT), (KEPT + 1, 0), (1000, 0)] {
+            let mut calls = Calls::new();
+            let slot = calls.insert(1);
+            calls.get_mut(slot).rest = VecDeque::with_capacity(room);
+            calls.remove(slot);
+            assert_eq!(calls.get(slot).rest.capacity(), kept, "of {room}");
+        }
+    }
 }

@@ -173,6 +173,8 @@ mod tests {
             Fields::decode(with(flag::TEXT), &[1, 0, 0xff]),
             Err(fault::TEXT)
         );
+        let longest = [&[0, 4][..], &[b'a'; MAX_TEXT]].concat();
+        assert!(Fields::decode(with(flag::TEXT), &longest).is_ok());
         let long = [&[1, 4][..], &[b'a'; MAX_TEXT + 1]].concat();
         assert_eq!(Fields::decode(with(flag::TEXT), &long), Err(fault::TEXT));
     }

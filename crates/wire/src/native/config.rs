@@ -26,7 +26,7 @@ pub struct Config {
     /// The longest header block of one message, in octets; announced. Default 64 KiB.
     pub max_header_block: u32,
     /// Operation names kept for the peer, so that it sends each once; announced. Default 1024, at
-    /// most 65,535.
+    /// most 65,534.
     pub max_operations: u16,
     /// Octets of bodies that may wait here for the peer's credit or the socket before calls and
     /// events are refused as overloaded. Default 64 MiB.

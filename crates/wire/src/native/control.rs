@@ -110,3 +110,15 @@ pub(super) const MAX_TEXT: usize = 1024;
 pub(super) fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_octets_may_wait_as_the_limit_says() {
+        let control = Control::new(vec![0; 10]);
+        assert_eq!(control.check(10), Ok(()));
+        assert_eq!(control.check(9), Err(fault::CONTROL_BACKLOG));
+    }
+}

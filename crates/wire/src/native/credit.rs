@@ -161,6 +161,19 @@ mod tests {
         assert!(!credit.charge(1, 0));
         assert_eq!(credit.give(49), None);
         assert_eq!(credit.give(2), Some(51));
+        assert_eq!(credit.give(50), Some(50), "half is enough");
+    }
+
+    #[test]
+    fn a_message_may_begin_while_the_peer_can_take_some_credit_for_granted() {
+        let mut credit = ReceiveCredit::new(100);
+        assert!(credit.charge(100, 0));
+        assert!(!credit.charge(1, 0), "nothing is left");
+        let mut credit = ReceiveCredit::new(100);
+        assert!(credit.charge(150, 0));
+        assert!(!credit.charge(1, 50), "nor of what it may believe to have");
+        assert!(credit.charge(1, 52));
+        assert_eq!((credit.balance(), credit.held()), (-52, 152));
     }
 
     #[test]

@@ -245,6 +245,26 @@ mod tests {
     }
 
     #[test]
+    fn the_highest_operation_number_is_left_for_names_that_are_not_kept() {
+        let config = Config::with(|config| config.max_operations = u16::MAX);
+        assert_eq!(Limits::of(&config).max_operations, u16::MAX - 1);
+        let mut limits = Limits::VERSION_1;
+        assert_eq!(limits.set(7, &65_534u32.to_le_bytes()), Ok(()));
+        let result = limits.set(7, &65_535u32.to_le_bytes());
+        assert_eq!(result, Err(fault::SETTING_RANGE));
+    }
+
+    #[test]
+    fn a_sender_keeps_its_headers_so_short_that_the_peers_frame_has_room_for_the_rest() {
+        let small = Limits {
+            max_frame: MIN_FRAME,
+            ..Limits::VERSION_1
+        };
+        let obeyed = Limits::VERSION_1.towards(small);
+        assert_eq!((obeyed.max_frame, obeyed.max_header_block), (8192, 4096));
+    }
+
+    #[test]
     fn what_is_unknown_is_skipped_only_when_marked() {
         let hello = Hello::of(&Config::default());
         let mut octets = payload(&hello);

@@ -183,6 +183,29 @@ mod tests {
     }
 
     #[test]
+    fn something_can_be_sent_if_it_has_begun_or_there_is_credit_for_it() {
+        for (fresh, begun, without, with) in [
+            (false, false, false, false),
+            (true, false, false, true),
+            (false, true, true, true),
+            (true, true, true, true),
+        ] {
+            let mut slots = slots(&[5, 5]);
+            let mut queue = SendQueue::new();
+            if fresh {
+                queue.push(&mut slots, 0, false);
+            }
+            if begun {
+                queue.push(&mut slots, 1, true);
+            }
+            assert_eq!(
+                (queue.is_ready(false), queue.is_ready(true)),
+                (without, with)
+            );
+        }
+    }
+
+    #[test]
     fn begun_messages_go_on_without_credit_and_take_turns_with_it() {
         let mut slots = slots(&[5, 5, 5, 9]);
         let mut queue = SendQueue::new();

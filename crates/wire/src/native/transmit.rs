@@ -110,7 +110,6 @@ impl Connection {
         let weight = outgoing.weight();
         let call = self.calls.get_mut(slot);
         if outgoing.is_message()
-            && !outgoing.begun
             && let Some(stream) = call.stream.as_deref_mut()
         {
             stream.queued += u64::from(outgoing.cost());

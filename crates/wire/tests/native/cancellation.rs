@@ -12,7 +12,7 @@ fn before_the_first_octet_nothing_is_sent() {
     pair.client.cancel(call, Code::Cancelled);
     assert!(transmitted(&mut pair.client, pair.now).is_empty());
     assert_eq!(pair.client.in_flight(), 0);
-    assert_eq!(pair.client.backlog(), 0);
+    assert_eq!((pair.client.backlog(), pair.client.queued()), (0, 0));
     assert!(pair.client.poll().is_none());
 }
 

@@ -1,7 +1,9 @@
 //! How connections end: drained, lost, broken.
 
 use crate::pair::{ECHO, Pair, outputs};
+use crate::raw::{self, Lone, frame};
 use corewire_message::{Body, Code, ErrorKind, Event, Request, Response};
+use corewire_wire::native::Config;
 use corewire_wire::{CallId, Core, Input, Output};
 
 fn failure(output: Option<Output>) -> (CallId, ErrorKind, bool) {
@@ -43,6 +45,35 @@ fn a_draining_server_finishes_what_it_has_and_takes_no_more() {
     }
     assert!(pair.client.poll().is_none() && pair.server.poll().is_none());
     assert_eq!((pair.client.in_flight(), pair.server.in_flight()), (0, 0));
+}
+
+#[test]
+fn of_the_calls_that_left_a_draining_server_takes_those_up_to_the_number_it_says() {
+    let mut lone = Lone::client(Config::default()).greeted();
+    for _ in 0..3 {
+        lone.core.call(lone.now, Request::new(ECHO)).unwrap();
+    }
+    lone.transmitted();
+    let queued = lone.core.call(lone.now, Request::new(ECHO)).unwrap();
+    lone.feed(&frame(raw::DRAIN, 0, 0, 3, &[])).unwrap();
+    assert!(matches!(lone.core.poll(), Some(Output::Draining)));
+    for refused in [CallId::new(5), queued] {
+        assert_eq!(
+            failure(lone.core.poll()),
+            (refused, ErrorKind::Refused, false)
+        );
+    }
+    assert!(lone.core.poll().is_none());
+    assert_eq!(lone.core.in_flight(), 2);
+    // What has not left is refused whatever the number.
+    let mut lone = Lone::client(Config::default()).greeted();
+    let queued = lone.core.call(lone.now, Request::new(ECHO)).unwrap();
+    lone.feed(&frame(raw::DRAIN, 0, 0, 9, &[])).unwrap();
+    assert!(matches!(lone.core.poll(), Some(Output::Draining)));
+    assert_eq!(
+        failure(lone.core.poll()),
+        (queued, ErrorKind::Refused, false)
+    );
 }
 
 #[test]
@@ -94,6 +125,16 @@ fn a_lost_connection_says_of_each_call_whether_it_may_have_executed() {
         (ErrorKind::NotSent, false)
     );
     assert!(!pair.up().unwrap() && !pair.down().unwrap());
+}
+
+#[test]
+fn a_closed_connection_takes_nothing_in() {
+    let mut pair = Pair::new().greeted();
+    pair.call(Request::new(ECHO));
+    pair.server.handle_event(pair.now, Input::Closed).unwrap();
+    pair.up().unwrap();
+    assert!(pair.server.poll().is_none());
+    assert_eq!(pair.server.in_flight(), 0);
 }
 
 #[test]

@@ -52,6 +52,25 @@ fn requests_and_answers_of_every_length_around_the_frame_come_whole() {
 }
 
 #[test]
+fn a_message_goes_in_one_frame_while_the_frame_has_room() {
+    const HEADER: usize = 12;
+    for (length, sent) in [
+        (8191, HEADER + 8191),
+        (8192, HEADER + 8192),
+        // In two: the first tells the whole length.
+        (8193, 2 * HEADER + 4 + 8193),
+    ] {
+        let mut pair = Pair::with(small_frames(), small_frames()).greeted();
+        pair.call(Request::new(ECHO));
+        pair.run();
+        let (call, _) = pair.request();
+        pair.server.respond(call, Response::ok(vec![0; length]));
+        let octets = crate::pair::transmitted(&mut pair.server, pair.now);
+        assert_eq!(octets.len(), sent);
+    }
+}
+
+#[test]
 fn short_urgent_calls_overtake_a_long_one() {
     let mut pair = Pair::with(small_frames(), small_frames()).greeted();
     let long = pair.call(

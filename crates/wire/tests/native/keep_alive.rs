@@ -75,6 +75,38 @@ fn any_octet_is_a_sign_of_life() {
 }
 
 #[test]
+fn reading_nothing_is_no_sign_of_life() {
+    let mut pair = Pair::with(config(), silent()).greeted();
+    let due = pair.client.poll_timeout();
+    pair.now += INTERVAL / 2;
+    let mut nothing = bytes::BytesMut::new();
+    pair.client
+        .handle_event(pair.now, corewire_wire::Input::Octets(&mut nothing))
+        .unwrap();
+    assert_eq!(pair.client.poll_timeout(), due);
+}
+
+#[test]
+fn of_a_connection_that_has_ended_nothing_is_asked() {
+    let mut closed = Pair::with(config(), silent()).greeted();
+    closed.close_both();
+    let mut broken = Pair::with(config(), silent()).greeted();
+    let mut garbage = bytes::BytesMut::from(&[0xff; 12][..]);
+    let input = corewire_wire::Input::Octets(&mut garbage);
+    broken.client.handle_event(broken.now, input).unwrap_err();
+    for pair in [&mut closed, &mut broken] {
+        let fault = pair.client.fault().cloned();
+        transmitted(&mut pair.client, pair.now);
+        for time in [INTERVAL, TIMEOUT] {
+            pair.now += time;
+            pair.client.handle_timeout(pair.now);
+            assert_eq!(pair.client.queued(), 0, "no ping");
+        }
+        assert_eq!(pair.client.fault(), fault.as_ref());
+    }
+}
+
+#[test]
 fn a_passive_client_is_not_asked() {
     let mut pair = Pair::with(Config::blocking(), config()).greeted();
     assert_eq!(pair.server.poll_timeout(), None);

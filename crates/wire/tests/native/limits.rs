@@ -67,7 +67,12 @@ fn the_preface() {
         let octets = [&MAGIC[..], &frame(raw::HELLO, 0, 0, 0, payload)].concat();
         fresh().fault(&octets)
     };
-    assert_eq!(greet(&[0; 5000]), "HELLO is too long");
+    let greeting = |rest: usize| {
+        let payload = hello((1, 1), &[(0x8001, &vec![0; rest])]);
+        [&MAGIC[..], &frame(raw::HELLO, 0, 0, 0, &payload)].concat()
+    };
+    assert!(fresh().feed(&greeting(4096 - 12)).is_ok());
+    assert_eq!(fresh().fault(&greeting(4096 - 11)), "HELLO is too long");
     assert_eq!(greet(&[1, 0, 1, 0]), "HELLO ends inside a field");
     for (setting, value) in [
         (1u16, &[0u8; 3][..]),
@@ -109,6 +114,10 @@ fn the_frame() {
             "a frame of fixed length has another length"
         );
     }
+    assert_eq!(
+        client().fault(&frame(raw::DRAIN, 0, 0, 1, &[0; 5])),
+        "a frame of fixed length has another length"
+    );
     let cut = frame(raw::REQUEST, raw::DEFINE, 0, 1, &[200, 0, b'a']);
     assert_eq!(server().fault(&cut), "a frame ends inside a field");
 }
@@ -129,6 +138,19 @@ fn lengths() {
         client().fault(&long),
         "a status text that is too long or not UTF-8"
     );
+}
+
+#[test]
+fn a_header_block_as_long_as_it_may_be_is_taken() {
+    for (value, taken) in [(995usize, true), (996, false)] {
+        let length = u32::try_from(value).unwrap().to_le_bytes();
+        let block = [&[1], &length[..3], b"x", &vec![b'y'; value]].concat();
+        let length = u32::try_from(block.len()).unwrap().to_le_bytes();
+        let payload = [&length[..], &block].concat();
+        let request = frame(raw::REQUEST, raw::HEADERS, 0, 3, &payload);
+        assert_eq!(block.len() <= 1000, taken);
+        assert_eq!(with_stream().feed(&request).is_ok(), taken);
+    }
 }
 
 #[test]
@@ -288,6 +310,40 @@ fn fragments() {
 }
 
 #[test]
+fn what_comes_in_fragments_is_dropped_once_the_answer_waits() {
+    let mut lone = with_stream();
+    let held = lone.core.held();
+    lone.feed(&frame(raw::MESSAGE, raw::MORE, 0, 1, &more(3000, 1024)))
+        .unwrap();
+    assert_eq!(lone.core.held(), held + 3016);
+    let answer = corewire_message::Response::ok(corewire_message::Body::new());
+    lone.core.respond(corewire_wire::CallId::new(1), answer);
+    lone.feed(&frame(raw::FRAGMENT, 0, 0, 1, &[0; 1976]))
+        .unwrap();
+    assert!(lone.core.poll().is_none());
+    assert_eq!(lone.core.held(), held);
+}
+
+#[test]
+fn a_call_is_answered_once_and_not_before_its_whole_request_came() {
+    let answer = |octets| corewire_message::Response::ok(vec![0; octets]);
+    let mut lone = with_stream();
+    lone.feed(&frame(raw::REQUEST, raw::MORE, 0, 3, &more(3000, 1024)))
+        .unwrap();
+    let call = corewire_wire::CallId::new(3);
+    lone.core.respond(call, answer(10));
+    assert!(lone.transmitted().is_empty());
+    lone.feed(&frame(raw::FRAGMENT, 0, 0, 3, &[0; 1976]))
+        .unwrap();
+    assert!(lone.core.poll().is_some());
+    lone.core.respond(call, answer(10));
+    let queued = lone.core.queued();
+    lone.core.respond(call, answer(20));
+    assert_eq!(lone.core.queued(), queued);
+    assert_eq!(lone.transmitted(), frame(raw::RESPONSE, 0, 0, 3, &[0; 10]));
+}
+
+#[test]
 fn credit() {
     // 1000 octets of stream credit: one message may overshoot, the next may not begin.
     let message = frame(raw::MESSAGE, 0, 0, 1, &[0; 990]);
@@ -371,11 +427,17 @@ fn the_callers_own() {
     let result = lone.core.call(now, long).map(drop);
     assert_eq!(kind(result), ErrorKind::Unsendable);
     let mut headers = corewire_message::Headers::new();
-    headers.append("x", vec![b'y'; 64 << 10]).unwrap();
+    headers.append("x", vec![b'y'; (64 << 10) - 4]).unwrap();
+    assert_eq!(headers.as_block().len(), (64 << 10) + 1);
     let result = lone
         .core
         .call(now, Request::new(ECHO).with_headers(headers));
     assert_eq!(kind(result.map(drop)), ErrorKind::Unsendable);
+    let mut headers = corewire_message::Headers::new();
+    headers.append("x", vec![b'y'; (64 << 10) - 5]).unwrap();
+    let longest = Request::new(ECHO).with_headers(headers);
+    let call = lone.core.call(now, longest).unwrap();
+    lone.core.cancel(call, corewire_message::Code::Cancelled);
     lone.core.call(now, Request::new(ECHO)).unwrap();
     lone.core.open(now, Request::new(CHAT)).unwrap();
     let result = lone.core.call(now, Request::new(ECHO)).map(drop);

@@ -5,6 +5,7 @@
     reason = "an instant to count from; the clock is set by the tests"
 )]
 
+mod accounts;
 mod cancellation;
 mod closing;
 mod conversation;

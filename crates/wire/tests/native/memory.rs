@@ -133,6 +133,22 @@ fn headers_that_stay_do_not_hold_what_came_with_them() {
     assert!(!(place..place + (1 << 18)).contains(&held));
 }
 
+/// A frame counts 256 and a quarter of its octets; the one that goes past the limit is the last.
+#[test]
+fn a_turn_takes_as_much_work_as_its_limit_says() {
+    for (limit, frames) in [(0, 1), (256, 1), (257, 2), (513, 2), (514, 3)] {
+        let config = Config::with(|config| config.turn_work = limit);
+        let mut lone = Lone::server(config).greeted();
+        let credit = frame(raw::CREDIT, 0, 0, 0, &[0; 4]);
+        let mut octets = BytesMut::from(&credit.repeat(10)[..]);
+        lone.core
+            .handle_event(lone.now, Input::Octets(&mut octets))
+            .unwrap();
+        assert_eq!(octets.len(), (10 - frames) * credit.len(), "{limit}");
+        assert!(lone.core.has_more());
+    }
+}
+
 #[test]
 fn a_turn_takes_a_bounded_number_of_frames() {
     let (mut lone, _) = limited();

@@ -70,6 +70,35 @@ fn both_obey_the_smaller_limit() {
 }
 
 #[test]
+fn an_answer_may_be_as_long_as_the_caller_takes() {
+    let small = Config::with(|config| {
+        config.max_message = 1000;
+        config.max_header_block = 100;
+    });
+    for (body, value, is_sent) in [
+        (1000, 0, true),
+        (1001, 0, false),
+        (0, 100 - 5, true),
+        (0, 100 - 4, false),
+    ] {
+        let mut pair = Pair::with(small.clone(), Config::default()).greeted();
+        pair.call(Request::new(ECHO));
+        pair.run();
+        let (call, _) = pair.request();
+        let mut answer = corewire_message::Response::ok(vec![0; body]);
+        answer.headers.append("x", vec![b'y'; value]).unwrap();
+        pair.server.respond(call, answer);
+        pair.run();
+        match pair.client.poll() {
+            Some(Output::Response { response, .. }) => {
+                assert_eq!(response.status.is_ok(), is_sent, "{body}, {value}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn what_a_client_sends_before_it_knows_smaller_limits_is_borne() {
     let small = Config::with(|config| {
         config.max_message = 1000;
@@ -108,7 +137,33 @@ fn what_a_client_sends_before_it_knows_smaller_limits_is_borne() {
     pair.call(Request::new(ECHO).with_body(vec![0; 1000]));
     pair.run();
     assert!(matches!(pair.server.poll(), Some(Output::Request { .. })));
-    assert_eq!(pair.client.backlog(), 0);
+    assert_eq!((pair.client.backlog(), pair.client.queued()), (0, 0));
+}
+
+/// What a client takes for granted before it has read HELLO is 1 MiB for each stream.
+#[test]
+fn a_full_stream_may_go_on_when_the_server_turns_out_to_allow_more() {
+    for (allowed, finished, goes_on) in [
+        (2 << 20, false, true),
+        (2 << 20, true, false),
+        (1 << 20, false, false),
+        (1 << 19, false, false),
+    ] {
+        let server = Config::with(|config| config.stream_credit = allowed);
+        let mut pair = Pair::with(Config::default(), server);
+        let (full, empty) = (pair.open(), pair.open());
+        pair.client
+            .send(full, Body::from(vec![0; 1 << 20]))
+            .unwrap();
+        if finished {
+            pair.client.finish(full);
+        }
+        assert_eq!(pair.client.room(full), Some(0));
+        pair.down().unwrap();
+        let told = outputs(&mut pair.client);
+        assert_eq!(told.len(), usize::from(goes_on), "{allowed}: {told:?}");
+        assert!(pair.client.room(empty).is_some_and(|room| room > 0));
+    }
 }
 
 #[test]
