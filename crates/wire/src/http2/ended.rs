@@ -38,7 +38,7 @@ impl Ended {
 
     /// The client opened a stream above all before.
     pub(super) fn open(&mut self, stream: u32) {
-        if stream > self.last.saturating_add(2) || self.last == 0 && stream > 1 {
+        if stream > self.last.saturating_add(2) {
             self.left_out[self.next_left_out] = (self.last, stream);
             self.next_left_out = (self.next_left_out + 1) % LEFT_OUT;
         }
@@ -91,6 +91,19 @@ mod tests {
             ended.open(stream);
         }
         assert!(ended.was_left_out(5));
+    }
+
+    #[test]
+    fn the_last_eight_ranges_that_were_left_out_are_remembered() {
+        let mut ended = Ended::new();
+        // Each leaves out the number in front of it.
+        for gap in 1..=20u32 {
+            ended.open(4 * gap + 1);
+            for earlier in 1..=gap {
+                let is_remembered = earlier + 8 > gap;
+                assert_eq!(ended.was_left_out(4 * earlier - 1), is_remembered);
+            }
+        }
     }
 
     #[test]

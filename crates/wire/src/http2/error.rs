@@ -109,6 +109,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn errors_are_printed_as_sentences() {
+        let text = "the peer does not begin as HTTP/2 does";
+        assert_eq!(Error::NotHttp2.text(), text);
+        assert_eq!(Error::NotHttp2.to_string(), text);
+    }
+
+    #[test]
     fn codes_are_called_as_rfc_9113_calls_them_and_others_are_unknown() {
         for (code, name) in [
             (ErrorCode::NO_ERROR, "NO_ERROR"),

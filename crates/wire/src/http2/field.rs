@@ -266,6 +266,25 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_come_again_and_what_is_secret_is_kept_out_of_tables() {
+        let field = Field::fixed("x", "y");
+        assert!(!field.is_unindexed());
+        assert!(field.unindexed().is_unindexed() && field.secret().is_unindexed());
+    }
+
+    /// What is compressed at once must change no table: a lead that would is not remembered either.
+    #[test]
+    fn a_lead_that_is_in_no_table_is_refused_each_time() {
+        let mut lead = Lead::new();
+        assert!(lead.put(&Field::fixed("x-lead", "1")));
+        let mut encoder = Encoder::new();
+        for _ in 0..3 {
+            let mut block = Vec::new();
+            assert!(!encoder.without_change(|encoder| lead.encode(encoder, &mut block)));
+        }
+    }
+
+    #[test]
     fn what_was_compressed_before_is_compressed_again_when_indices_have_changed() {
         let field = |name, value| Field::named(name, value);
         let mut lead = Lead::new();

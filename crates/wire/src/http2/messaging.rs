@@ -512,6 +512,7 @@ mod tests {
             ("content-length", ""),
             ("content-length", "-1"),
             ("content-length", "1x"),
+            ("content-length", "1:"),
             ("content-length", "18446744073709551616"),
         ] {
             assert_eq!(post(&[field]), Err(Malformed), "{field:?}");
@@ -528,6 +529,29 @@ mod tests {
         assert_eq!(post(&twice), Err(Malformed));
         assert_eq!(check_trailers(Fields(&flat(&[POST[0]]))), Err(Malformed));
         assert!(check_trailers(Fields(&flat(&[("grpc-status", "0")]))).is_ok());
+    }
+
+    /// Some fields are known by their lengths first.
+    #[test]
+    fn fields_as_long_as_those_with_rules_of_their_own_are_like_all_others() {
+        for length in 1..20 {
+            let (lower, upper) = ("x".repeat(length), "X".repeat(length));
+            assert!(post(&[(&lower, "gzip, 1 x"), (&lower, "")]).is_ok());
+            assert_eq!(post(&[(&upper, "x")]), Err(Malformed), "{length}");
+            assert_eq!(post(&[(&lower, "a\n")]), Err(Malformed), "{length}");
+        }
+        for name in ["te", "grpc-status", "content-type", "grpc-timeout"] {
+            assert_eq!(post(&[(name, "a\n")]), Err(Malformed), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_asked_decides_whether_an_answer_has_a_body() {
+        assert_eq!(Asked::of(b"HEAD"), Asked::Head);
+        assert_eq!(Asked::of(b"CONNECT"), Asked::Connect);
+        for other in [&b"GET"[..], b"POST", b"head", b""] {
+            assert_eq!(Asked::of(other), Asked::Other);
+        }
     }
 
     #[test]

@@ -171,3 +171,96 @@ impl Outgoing {
         self.tail.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tells how much it was given at a time.
+    #[derive(Default)]
+    struct Given {
+        copied: Vec<usize>,
+        shared: Vec<usize>,
+        budget: usize,
+    }
+
+    impl Sink for Given {
+        fn put(&mut self, octets: &[u8]) {
+            self.copied.push(octets.len());
+        }
+
+        fn put_shared(&mut self, octets: Bytes) {
+            self.shared.push(octets.len());
+        }
+
+        fn budget(&self) -> usize {
+            self.budget
+        }
+    }
+
+    fn writer(sink: &mut Given, gathered: usize) -> Writer<'_> {
+        Writer {
+            sink,
+            out: vec![0; gathered],
+            wrote: false,
+        }
+    }
+
+    #[test]
+    fn there_is_room_while_less_was_put_together_than_the_sink_takes() {
+        for (gathered, budget, has_room) in
+            [(0, 0, false), (0, 1, true), (9, 10, true), (10, 10, false)]
+        {
+            let mut sink = Given {
+                budget,
+                ..Given::default()
+            };
+            assert_eq!(writer(&mut sink, gathered).has_room(), has_room);
+        }
+    }
+
+    #[test]
+    fn what_was_put_together_goes_out_when_it_is_much() {
+        for (gathered, given) in [(GATHER - 1, vec![]), (GATHER, vec![GATHER])] {
+            let mut sink = Given {
+                budget: usize::MAX,
+                ..Given::default()
+            };
+            writer(&mut sink, gathered).has_room();
+            assert_eq!(sink.copied, given);
+        }
+    }
+
+    #[test]
+    fn short_pieces_are_copied_and_long_ones_shared_behind_what_was_copied() {
+        for (gathered, piece, copied, shared) in [
+            (5, SHARE_FROM - 1, vec![], vec![]),
+            (5, SHARE_FROM, vec![5], vec![SHARE_FROM]),
+            (GATHER - 10, 9, vec![], vec![]),
+            (GATHER - 10, 10, vec![GATHER], vec![]),
+        ] {
+            let mut sink = Given::default();
+            writer(&mut sink, gathered).put_shared(Bytes::from(vec![0; piece]));
+            assert_eq!((sink.copied, sink.shared), (copied, shared));
+        }
+    }
+
+    #[test]
+    fn nothing_of_one_stream_is_sent_on_the_next() {
+        let mut outgoing = Outgoing {
+            is_used: true,
+            ..Outgoing::default()
+        };
+        for octet in 1..5 {
+            outgoing.push(&[octet; 3], Bytes::new());
+        }
+        outgoing.clear();
+        outgoing.push(&[7; 2], Bytes::from_static(&[7; 4]));
+        assert_eq!(outgoing.queued, 6);
+        let mut sink = Given::default();
+        let mut writer = writer(&mut sink, 0);
+        outgoing.take(6, &mut writer);
+        assert_eq!(writer.out, [7; 6]);
+        assert!(outgoing.first.is_none());
+    }
+}

@@ -30,6 +30,26 @@ fn a_frame_is_taken_when_it_is_whole() {
 }
 
 #[test]
+fn a_preface_may_come_in_pieces() {
+    let mut server = Session::new(Role::Server, &Limits::default()).unwrap();
+    let greeting = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
+    for end in 0..PREFACE.len() {
+        assert_eq!(server.receive(Instant::now(), &greeting[..end]), Ok(0));
+    }
+    assert_eq!(tell(&mut server, &greeting), [Event::Credit]);
+}
+
+/// RFC 9113, 4.1 and 5.5.
+#[test]
+fn unknown_frames_mean_nothing_on_whatever_stream() {
+    let mut server = greeted(&Limits::default());
+    for (kind, stream) in [(10, 0), (10, 1), (11, 2), (255, 0)] {
+        assert_eq!(tell(&mut server, &frame(kind, 0xff, stream, &[9; 9])), []);
+    }
+    assert_eq!(server.terminated(), None);
+}
+
+#[test]
 fn octets_of_unknown_frames_are_passed_over_as_they_come() {
     let mut server = greeted(&Limits::default());
     let unknown = frame(77, 0xff, 5, &[9; 100_000]);

@@ -292,4 +292,43 @@ fn receiving_stops_when_enough_was_done_and_goes_on() {
     }
     // Four frames of 256 each time.
     assert_eq!(times, 5);
+    // The frame that goes past the limit is the last.
+    for (turn_work, frames) in [(0, 1), (255, 1), (256, 2), (767, 3), (768, 4)] {
+        let limits = Limits {
+            turn_work,
+            ..Limits::default()
+        };
+        let mut server = greeted(&limits);
+        let taken = server.receive(Instant::now(), &octets).unwrap();
+        assert_eq!(taken, frames * (HEAD + 4), "{turn_work}");
+    }
+}
+
+/// RFC 9113, 5.1: a stream is idle until its client has opened it or a higher one.
+#[test]
+fn a_server_knows_which_streams_its_client_has_opened() {
+    for (stream, was_opened) in [(1, false), (2, false), (3, true), (4, false), (5, false)] {
+        for (kind, payload) in [
+            (WINDOW_UPDATE, &[0, 0, 0, 1][..]),
+            (RST_STREAM, &[0, 0, 0, 8]),
+            (DATA, b"x"),
+        ] {
+            let mut server = greeted(&Limits::default());
+            tell(&mut server, &post(3, 0));
+            server.reset(3, ErrorCode::CANCEL);
+            tell(&mut server, &frame(kind, 0, stream, payload));
+            let code = (!was_opened).then_some(ErrorCode::PROTOCOL_ERROR);
+            assert_eq!(server.terminated(), code, "{kind} on {stream}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_cannot_depend_on_itself() {
+    use crate::http2::frame::PRIORITY;
+    for (on, code) in [(3, None), (1, Some(ErrorCode::PROTOCOL_ERROR))] {
+        let mut server = greeted(&Limits::default());
+        tell(&mut server, &frame(PRIORITY, 0, 1, &[0, 0, 0, on, 15]));
+        assert_eq!(server.terminated(), code);
+    }
 }

@@ -68,6 +68,50 @@ fn a_body_that_waits_ends_in_its_last_frame_and_others_in_one_of_their_own() {
 }
 
 #[test]
+fn sections_are_made_at_once_while_they_are_short_and_not_much_waits() {
+    let value = vec![0xfe; 17_000];
+    let length = |octets: usize| {
+        let mut pair = warm();
+        let long = Field::named("x", &value[..octets]).unindexed();
+        let fields = [&REQUEST[..], &[long]].concat();
+        pair.client.request(None, &fields, true).unwrap();
+        pair.client.ready.octets.len().checked_sub(HEAD)
+    };
+    let beside = length(16_000).unwrap() - 16_000;
+    let longest = 16_384 - beside;
+    assert_eq!(length(longest), Some(16_384));
+    assert_eq!(length(longest + 1), None, "it waits for its turn");
+    for (waits, is_made) in [((32 << 10) - 1, true), (32 << 10, false)] {
+        let mut pair = warm();
+        pair.client.ready.octets = vec![0; waits];
+        pair.client.request(None, &REQUEST, true).unwrap();
+        assert_eq!(pair.client.ready.octets.len() > waits, is_made);
+    }
+}
+
+#[test]
+fn a_body_is_made_at_once_when_there_is_credit_for_all_of_it() {
+    for (octets, waits) in [(99, 0), (100, 0), (101, 101)] {
+        let limits = Limits {
+            stream_window: 100,
+            ..Limits::default()
+        };
+        let mut pair = Pair::with(&limits);
+        let mut stream = 0;
+        for _ in 0..3 {
+            stream = pair.client.request(None, &REQUEST, true).unwrap();
+            pair.up();
+        }
+        assert_eq!(pair.client.credit(stream), 100);
+        pair.client
+            .push(stream, &[7; 9], vec![7; octets - 9].into());
+        assert_eq!(pair.client.queued(stream), waits);
+        let left = 100 - (octets - waits);
+        assert_eq!(pair.client.credit(stream), left);
+    }
+}
+
+#[test]
 fn an_answer_that_nobody_wants_any_more_is_not_sent() {
     let mut pair = warm();
     let streams: Vec<_> = (0..2)
