@@ -145,6 +145,11 @@ mod tests {
         assert_eq!(read(&[(4, 1 << 31)], Role::Server), flow);
         assert_eq!(read(&[(5, 16_383)], Role::Server), protocol);
         assert_eq!(read(&[(5, 1 << 24)], Role::Server), protocol);
+        // The last values that it does know.
+        for (name, value) in [(4, (1 << 31) - 1), (5, 16_384), (5, (1 << 24) - 1)] {
+            assert!(read(&[(name, value)], Role::Server).is_ok());
+        }
+        assert!(read(&[(9, 9); 8], Role::Server).is_ok());
         let calm = Err(ErrorCode::ENHANCE_YOUR_CALM);
         assert_eq!(read(&[(9, 9); 9], Role::Server), calm);
         let mut settings = Settings::FIRST;

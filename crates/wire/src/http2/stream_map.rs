@@ -179,6 +179,42 @@ mod tests {
         }
     }
 
+    fn consecutive(count: u32) -> StreamMap<u32> {
+        let mut map = StreamMap::new();
+        for number in 0..count {
+            map.insert(2 * number + 1, number);
+        }
+        map
+    }
+
+    #[test]
+    fn empty_places_are_kept_while_they_are_few() {
+        let mut map = consecutive(40);
+        for gone in 1..40 {
+            map.remove(2 * gone + 1);
+            // Twice as many as there are streams, and sixteen.
+            let places = if gone <= 28 { 40 } else { 11 };
+            assert_eq!(map.entries.len(), places, "{gone} are gone");
+        }
+        let mut map = consecutive(40);
+        for gone in 0..40 {
+            map.remove(2 * gone + 1);
+            assert_eq!(map.entries.len(), 39 - gone as usize, "from the front");
+        }
+    }
+
+    #[test]
+    fn memory_is_given_back_once_the_map_is_empty() {
+        let mut map = consecutive(3000);
+        let before = map.entries.capacity();
+        for number in 0..2999 {
+            map.remove(2 * number + 1);
+        }
+        assert_eq!((map.len(), map.entries.capacity()), (1, before));
+        map.remove(5999);
+        assert!(map.entries.capacity() < before);
+    }
+
     #[test]
     fn an_empty_map_keeps_little() {
         let mut map = StreamMap::new();

@@ -97,6 +97,56 @@ fn settings_change_the_windows_of_streams_that_are_open() {
     assert_eq!(server.terminated(), Some(ErrorCode::FLOW_CONTROL_ERROR));
 }
 
+/// RFC 9113, 6.9.1: a window is at most 2^31 - 1.
+#[test]
+fn windows_may_be_as_wide_as_http2_can_say() {
+    const WIDEST: u32 = 0x7fff_ffff;
+    let grant = |stream, more: u32| frame(WINDOW_UPDATE, 0, stream, &more.to_be_bytes());
+    let mut server = greeted(&Limits::default());
+    tell(&mut server, &post(1, 0));
+    let settings = [&[0, 4][..], &WIDEST.to_be_bytes()].concat();
+    tell(&mut server, &frame(SETTINGS, 0, 0, &settings));
+    tell(&mut server, &grant(0, WIDEST - 65_535));
+    assert_eq!(server.terminated(), None);
+    assert_eq!(server.credit(1), WIDEST as usize);
+    let code = ErrorCode::FLOW_CONTROL_ERROR;
+    let told = tell(&mut server, &grant(1, 1));
+    assert_eq!(told, [Event::Closed { stream: 1, code }]);
+    assert_eq!(server.terminated(), None);
+    tell(&mut server, &grant(0, 1));
+    assert_eq!(server.terminated(), Some(code));
+    // The stream's own, by WINDOW_UPDATE alone.
+    let mut server = greeted(&Limits::default());
+    tell(&mut server, &post(1, 0));
+    let told = tell(&mut server, &grant(1, WIDEST - 65_535));
+    assert_eq!(told, [Event::Credit]);
+}
+
+/// RFC 9113, 6.5.2: without a word of it there is no limit; 100 is what a server should take.
+#[test]
+fn a_client_opens_a_hundred_streams_until_it_has_heard_how_many_are_taken() {
+    let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
+    for _ in 0..150 {
+        client.request(None, &REQUEST, true).unwrap();
+    }
+    let opened = |client: &mut Session| {
+        let octets = sent(client);
+        let octets = octets.strip_prefix(PREFACE).unwrap_or(&octets);
+        let opened = heads(octets);
+        opened.iter().filter(|head| head.kind == HEADERS).count()
+    };
+    assert_eq!(opened(&mut client), 100);
+    tell(&mut client, &frame(SETTINGS, 0, 0, &[]));
+    assert_eq!(opened(&mut client), 50);
+    // What is not named later stays.
+    tell(&mut client, &frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 151]));
+    tell(&mut client, &frame(SETTINGS, 0, 0, &[]));
+    for _ in 0..2 {
+        client.request(None, &REQUEST, true).unwrap();
+    }
+    assert_eq!(opened(&mut client), 1);
+}
+
 #[test]
 fn padding_is_credited_and_is_not_told() {
     let limits = Limits {
@@ -183,7 +233,8 @@ fn a_goaway_refuses_what_is_above_it_and_what_was_not_sent() {
         Err(Error::GoingAway)
     );
     assert!(pair.client.wants_read());
-    // It may name a lower one later, never a higher.
+    // It may name the same again, and a lower one later, never a higher.
+    assert_eq!(tell(&mut pair.client, &goaway(sent[1])).len(), 1);
     let told = tell(&mut pair.client, &goaway(sent[0]));
     assert_eq!(told[1..], [closed(sent[1])]);
     tell(&mut pair.client, &goaway(sent[2]));

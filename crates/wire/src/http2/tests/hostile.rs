@@ -118,6 +118,15 @@ fn answers_that_nobody_reads_are_bounded() {
 }
 
 #[test]
+fn control_frames_that_nobody_reads_are_bounded_by_their_octets_too() {
+    let mut server = greeted(&Limits::default());
+    for (octets, is_flooded) in [(256 << 10, false), ((256 << 10) + 1, true)] {
+        server.control.octets = vec![0; octets];
+        assert_eq!(server.is_flooded(), is_flooded);
+    }
+}
+
+#[test]
 fn empty_frames_are_a_few() {
     let mut server = greeted(&Limits::default());
     tell(&mut server, &post(1, 0));
@@ -145,6 +154,13 @@ fn who_sends_more_than_was_granted_breaks_the_stream_or_the_connection() {
     let told = tell(&mut server, &frame(DATA, 0, 3, &[7; 1]));
     let code = ErrorCode::FLOW_CONTROL_ERROR;
     assert_eq!(told, [Event::Closed { stream: 3, code }]);
+    // A stream that was open by then has as much less.
+    let mut server = greeted(&limits);
+    tell(&mut server, &post(1, 0));
+    tell(&mut server, &frame(SETTINGS, ACK, 0, &[]));
+    assert_eq!(tell(&mut server, &frame(DATA, 0, 1, &[7; 1000])).len(), 1);
+    let told = tell(&mut server, &frame(DATA, 0, 1, &[7; 1]));
+    assert_eq!(told, [Event::Closed { stream: 1, code }]);
     // All streams together: the connection's window is 16 MiB.
     let limits = Limits {
         connection_window: 65_535,
@@ -321,6 +337,90 @@ fn a_server_knows_which_streams_its_client_has_opened() {
             assert_eq!(server.terminated(), code, "{kind} on {stream}");
         }
     }
+}
+
+#[test]
+fn a_stream_that_is_gone_does_not_open_again() {
+    let mut server = greeted(&Limits::default());
+    tell(&mut server, &post(1, 0));
+    server.reset(1, ErrorCode::CANCEL);
+    while server.next_event().is_some() {}
+    assert_eq!(tell(&mut server, &post(1, 0)), []);
+    assert_eq!(server.terminated(), None);
+}
+
+#[test]
+fn clients_that_reset_more_streams_than_they_may_are_an_attack_and_servers_may() {
+    let limits = Limits {
+        stream_resets: (5, 1),
+        ..Limits::default()
+    };
+    let mut server = greeted(&limits);
+    for count in 0..6u32 {
+        assert_eq!(server.terminated(), None, "{count}");
+        let stream = 2 * count + 1;
+        let reset = frame(RST_STREAM, 0, stream, &[0, 0, 0, 8]);
+        tell(&mut server, &[post(stream, 0), reset].concat());
+    }
+    assert_eq!(server.terminated(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+    let mut pair = Pair::with(&limits);
+    for _ in 0..10 {
+        let stream = pair.client.request(None, &REQUEST, true).unwrap();
+        pair.up();
+        pair.server.reset(stream, ErrorCode::REFUSED_STREAM);
+        assert_eq!(pair.down().len(), 1);
+    }
+    assert_eq!(pair.client.terminated(), None);
+}
+
+#[test]
+fn a_malformed_section_ends_its_stream() {
+    let malformed = |flags| {
+        let mut server = greeted(&Limits::default());
+        tell(&mut server, &post(1, 0));
+        let section = frame(HEADERS, END_HEADERS | flags, 1, &block(&[(":x", "y")]));
+        let code = ErrorCode::PROTOCOL_ERROR;
+        let told = tell(&mut server, &section);
+        assert_eq!(told, [Event::Closed { stream: 1, code }]);
+        // More of it may have been on its way, unless that was its end.
+        tell(&mut server, &frame(DATA, 0, 1, b"x"));
+        server.terminated()
+    };
+    assert_eq!(malformed(0), None);
+    assert_eq!(malformed(END_STREAM), Some(ErrorCode::STREAM_CLOSED));
+    // RFC 9113, 8.3.1: a request says where it goes.
+    let mut server = greeted(&Limits::default());
+    let section = frame(HEADERS, END_HEADERS, 1, &block(&[(":method", "POST")]));
+    assert_eq!(tell(&mut server, &section), []);
+    assert_eq!(heads(&sent(&mut server))[0].kind, RST_STREAM);
+}
+
+#[test]
+fn a_header_block_may_be_four_times_as_long_as_the_list_that_is_taken() {
+    let limits = Limits {
+        max_frame: 1 << 14,
+        max_header_list: 1 << 14,
+        ..Limits::default()
+    };
+    let mut server = greeted(&limits);
+    let piece = vec![0; 1 << 14];
+    tell(&mut server, &frame(HEADERS, 0, 1, &piece));
+    for _ in 0..3 {
+        tell(&mut server, &frame(CONTINUATION, 0, 1, &piece));
+    }
+    assert_eq!(server.terminated(), None);
+    tell(&mut server, &frame(CONTINUATION, 0, 1, &[0]));
+    assert_eq!(server.terminated(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+}
+
+/// What is decoded counts, and what it was decoded from.
+#[test]
+fn header_sections_count_as_work() {
+    let mut server = greeted(&Limits::default());
+    let sections = [post(1, 0), post(3, 0)].concat();
+    tell(&mut server, &sections);
+    let blocks = sections.len() - 2 * HEAD;
+    assert_eq!(server.work, 2 * 256 + blocks + server.fields.len());
 }
 
 #[test]

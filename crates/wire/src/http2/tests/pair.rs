@@ -112,6 +112,81 @@ fn what_is_not_consumed_stops_the_sender() {
 }
 
 #[test]
+fn credit_is_given_back_when_half_a_window_is_used() {
+    for (window, octets, given) in [
+        (1000, 499, None),
+        (1000, 500, Some(500)),
+        (1000, 700, Some(700)),
+        (1, 0, None),
+        (1, 1, Some(1)),
+    ] {
+        let limits = Limits {
+            stream_window: window,
+            connection_window: window,
+            ..Limits::default()
+        };
+        let mut server = greeted(&limits);
+        tell(&mut server, &post(1, 0));
+        let update = |stream: u32| {
+            let octets: u32 = given?;
+            Some(frame(WINDOW_UPDATE, 0, stream, &octets.to_be_bytes()))
+        };
+        server.consume_stream(1, octets);
+        assert_eq!(sent(&mut server), update(1).unwrap_or_default());
+        server.consume_connection(octets);
+        assert_eq!(sent(&mut server), update(0).unwrap_or_default());
+    }
+}
+
+#[test]
+fn of_a_stream_that_is_given_up_nothing_waits() {
+    let mut pair = Pair::new();
+    let streams = [5, 7].map(|octets| {
+        let stream = pair.client.request(None, &REQUEST, true).unwrap();
+        pair.client.push(stream, &[], vec![7; octets].into());
+        stream
+    });
+    assert_eq!(pair.client.queued_total(), 12);
+    pair.client.reset(streams[0], ErrorCode::CANCEL);
+    assert_eq!(pair.client.queued_total(), 7);
+    assert_eq!(pair.client.queued(streams[1]), 7);
+}
+
+#[test]
+fn a_stream_is_finished_when_its_end_was_given_to_the_sink() {
+    let mut pair = Pair::new();
+    // The second says nothing new: it is made at once, and waits for the sink.
+    for _ in 0..2 {
+        let stream = pair.client.request(None, &REQUEST, true).unwrap();
+        assert!(!pair.client.is_finished(stream), "not written");
+        pair.up();
+        assert!(!pair.client.is_finished(stream), "not ended");
+        pair.client.finish(stream);
+        assert!(!pair.client.is_finished(stream), "its end waits");
+        pair.up();
+        assert!(pair.client.is_finished(stream));
+    }
+    assert!(pair.client.is_finished(99), "there is none");
+}
+
+#[test]
+fn bodies_wait_when_the_connection_has_no_credit_left() {
+    let limits = Limits {
+        connection_window: 65_535,
+        ..Limits::default()
+    };
+    for (octets, waits) in [(65_535, 0), (65_536, 1)] {
+        let mut pair = Pair::with(&limits);
+        let stream = pair.client.request(None, &REQUEST, true).unwrap();
+        pair.client.push(stream, &[], vec![7; octets].into());
+        sent(&mut pair.client);
+        assert_eq!(pair.client.credit(stream), 0);
+        assert_eq!(pair.client.queued(stream), waits);
+        assert!(!pair.client.wants_write());
+    }
+}
+
+#[test]
 fn streams_end_early_from_either_side() {
     let mut pair = Pair::new();
     let first = pair.client.request(None, &REQUEST, true).unwrap();
@@ -345,6 +420,43 @@ fn header_sections_longer_than_a_frame_are_continued() {
     });
     assert_eq!(count, Some(6));
     assert!(pair.up().is_empty());
+}
+
+/// RFC 9113, 5.1.1.
+#[test]
+fn a_client_whose_stream_numbers_are_used_up_opens_no_more() {
+    let mut pair = Pair::new();
+    pair.client.next_stream = 0x7fff_ffff;
+    let last = pair.client.request(None, &REQUEST, true);
+    assert_eq!(last, Ok(0x7fff_ffff));
+    let next = pair.client.request(None, &REQUEST, true);
+    assert_eq!(next, Err(Error::NoStreamsLeft));
+}
+
+#[test]
+fn a_stream_is_answered_once_and_by_the_server() {
+    let ok = [Field::fixed(":status", "200")];
+    let gone = Err(Error::NoSuchStream);
+    let mut pair = Pair::new();
+    let stream = pair.client.request(None, &REQUEST, true).unwrap();
+    assert_eq!(pair.client.answer(stream, None, &ok, true), gone);
+    pair.up();
+    assert_eq!(pair.client.answer(stream, None, &ok, true), gone);
+    assert_eq!(pair.server.answer(stream, None, &ok, true), Ok(()));
+    assert_eq!(pair.server.answer(stream, None, &ok, true), gone);
+}
+
+#[test]
+fn that_a_stream_ends_next_is_seen_before_it_is_told() {
+    let mut server = greeted(&Limits::default());
+    server
+        .receive(Instant::now(), &post(1, END_STREAM))
+        .unwrap();
+    assert!(!server.ends_next(1), "first come the headers");
+    assert!(matches!(server.next_event(), Some(Event::Headers { .. })));
+    assert!(server.ends_next(1) && !server.ends_next(3));
+    assert_eq!(server.next_event(), Some(Event::End { stream: 1 }));
+    assert!(!server.ends_next(1));
 }
 
 #[test]
