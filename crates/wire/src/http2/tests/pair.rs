@@ -187,6 +187,54 @@ fn bodies_wait_when_the_connection_has_no_credit_left() {
 }
 
 #[test]
+fn a_sink_without_room_is_given_nothing() {
+    let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
+    let mut sink = Written {
+        octets: Vec::new(),
+        shared: 0,
+        budget: 0,
+    };
+    assert!(client.wants_write() && !client.send(&mut sink));
+    assert!(sink.octets.is_empty());
+    sink.budget = 1;
+    assert!(client.send(&mut sink));
+}
+
+#[test]
+fn a_short_body_follows_its_headers_and_a_longer_one_those_of_others() {
+    let own = [
+        Field::fixed(":status", "200"),
+        Field::fixed("x-own", "not said before"),
+    ];
+    for (octets, window, is_whole, follows) in [
+        (16_384, 16_384, true, true),
+        (16_385, 16_385, true, false),
+        (100, 99, true, false),
+        (100, 100, true, true),
+        (100, 100, false, true),
+        (0, 100, true, true),
+        (0, 100, false, false),
+    ] {
+        let mut server = greeted(&Limits::default());
+        let window: u32 = window;
+        let settings = [&[0, 4][..], &window.to_be_bytes()].concat();
+        tell(&mut server, &frame(SETTINGS, 0, 0, &settings));
+        sent(&mut server);
+        tell(&mut server, &[post(1, 1), post(3, 1)].concat());
+        server.answer(1, None, &own, true).unwrap();
+        server.push(1, &[], vec![7; octets].into());
+        if is_whole {
+            server.finish(1);
+        }
+        server.answer(3, None, &own, true).unwrap();
+        let heads = heads(&sent(&mut server));
+        let second = (heads[1].kind, heads[1].stream);
+        let expected = if follows { (DATA, 1) } else { (HEADERS, 3) };
+        assert_eq!(second, expected, "{octets} of {window}");
+    }
+}
+
+#[test]
 fn streams_end_early_from_either_side() {
     let mut pair = Pair::new();
     let first = pair.client.request(None, &REQUEST, true).unwrap();
