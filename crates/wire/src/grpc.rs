@@ -168,8 +168,8 @@ pub fn write_timeout(timeout: Duration, out: &mut [u8; TIMEOUT_OCTETS]) -> usize
         .unwrap_or_else(|| (nanos.div_ceil(3600 * 1_000_000_000).min(MOST), b'H'));
     let digits = super::mapping::decimal::write(u64::try_from(value).unwrap_or(u64::MAX));
     let digits = digits.as_bytes();
-    let length = digits.len().min(TIMEOUT_OCTETS - 1);
-    out[..length].copy_from_slice(&digits[..length]);
+    let length = digits.len();
+    out[..length].copy_from_slice(digits);
     out[length] = unit;
     length + 1
 }

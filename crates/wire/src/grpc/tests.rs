@@ -25,6 +25,47 @@ fn prefixes_that_are_not_taken_say_why() {
 }
 
 #[test]
+fn a_message_that_is_not_whole_is_held_and_is_no_end() {
+    let mut deframer = Deframer::new(100);
+    assert_eq!((deframer.missing(), deframer.held()), (0, 0));
+    deframer.put(&[0, 0, 0, 0]);
+    assert_eq!(deframer.next_message(), Ok(None));
+    assert_eq!((deframer.missing(), deframer.held()), (0, 4));
+    assert_eq!(deframer.finish(), Err(FramingFault::Truncated));
+    deframer.put(&[7]);
+    assert_eq!(deframer.next_message(), Ok(None));
+    assert_eq!((deframer.missing(), deframer.held()), (7, 0));
+    assert_eq!(deframer.finish(), Err(FramingFault::Truncated));
+    deframer.put(&[1; 6]);
+    assert_eq!((deframer.missing(), deframer.held()), (1, 6));
+    deframer.put(&[1; 3]);
+    assert_eq!((deframer.missing(), deframer.held()), (0, 9));
+    assert_eq!(deframer.next_message().unwrap().unwrap(), [1; 7][..]);
+    assert_eq!(deframer.held(), 2);
+    assert_eq!(deframer.finish(), Err(FramingFault::Truncated));
+}
+
+#[test]
+fn a_message_may_be_as_long_as_is_taken() {
+    let message = |length| message_length(prefix(length).unwrap(), 100);
+    assert_eq!(message(100), Ok(100));
+    assert_eq!(message(101), Err(FramingFault::TooLong));
+}
+
+#[test]
+fn binary_headers_are_told_by_the_end_of_their_names() {
+    for (name, is) in [
+        ("x-bin", true),
+        ("-bin", true),
+        ("x-bin-x", false),
+        ("bin", false),
+        ("", false),
+    ] {
+        assert_eq!(is_binary(name.as_bytes()), is, "{name}");
+    }
+}
+
+#[test]
 fn timeouts_are_written_in_the_finest_unit_that_fits() {
     let text = |span| {
         let mut out = [0; TIMEOUT_OCTETS];

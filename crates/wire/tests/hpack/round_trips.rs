@@ -1,6 +1,6 @@
 //! What is encoded is decoded, whatever the fields, their indexing and the table's size.
 
-use super::{NO_LIMIT, fields};
+use super::{NO_LIMIT, decode, fields, pairs};
 use corewire_wire::hpack::{Decoder, Encoder, Indexing};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -56,6 +56,36 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 pub(super) fn fields_of(sent: Vec<(Octets, Octets, Indexing)>) -> Vec<(Octets, Octets)> {
     let fields = sent.into_iter();
     fields.map(|(name, value, _)| (name, value)).collect()
+}
+
+/// RFC 7541, 2.3.3 and 5.1: an index up to 126 takes an octet, a larger one more.
+#[test]
+fn in_a_large_table_each_index_is_the_entry_that_it_says() {
+    let mut decoder = Decoder::new(1 << 20);
+    for number in 0..400_u32 {
+        let value = number.to_string();
+        let mut block = b"\x40\x01x".to_vec();
+        block.push(value.len() as u8);
+        block.extend(value.as_bytes());
+        decode(&mut decoder, &block).unwrap();
+    }
+    for (back, value) in (0..400_u32).rev().enumerate() {
+        let block = match 62 + back {
+            index @ ..127 => vec![0x80 | index as u8],
+            index @ ..255 => vec![0xff, (index - 127) as u8],
+            index => vec![
+                0xff,
+                0x80 | ((index - 127) & 0x7f) as u8,
+                ((index - 127) >> 7) as u8,
+            ],
+        };
+        let value = value.to_string();
+        assert_eq!(decode(&mut decoder, &block), Ok(pairs(&[("x", &value)])));
+    }
+    assert_eq!(
+        decode(&mut decoder, &[0x82]),
+        Ok(pairs(&[(":method", "GET")]))
+    );
 }
 
 proptest! {

@@ -97,6 +97,33 @@ fn settings_change_the_windows_of_streams_that_are_open() {
     assert_eq!(server.terminated(), Some(ErrorCode::FLOW_CONTROL_ERROR));
 }
 
+#[test]
+fn a_body_waits_whose_stream_has_no_credit_left_and_others_go_on() {
+    let mut server = greeted(&Limits::default());
+    let ok = [Field::fixed(":status", "200")];
+    tell(&mut server, &[post(1, 1), post(3, 1)].concat());
+    for stream in [1, 3] {
+        server.answer(stream, None, &ok, true).unwrap();
+    }
+    server.push(1, &[], Bytes::from(vec![7; 100]));
+    sent(&mut server);
+    for stream in [1, 3] {
+        server.push(stream, &[], Bytes::from(vec![7; 5000]));
+    }
+    let window = |octets: u8| frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, octets]);
+    tell(&mut server, &window(100));
+    assert_eq!((server.credit(1), server.credit(3)), (0, 100));
+    let heads = heads(&sent(&mut server));
+    let data = heads.iter().filter(|head| head.kind == DATA);
+    let data: Vec<_> = data.map(|head| (head.stream, head.length)).collect();
+    assert_eq!(data, [(3, 100)]);
+    // Nothing goes on that has none.
+    tell(&mut server, &window(200));
+    tell(&mut server, &window(100));
+    sent(&mut server);
+    assert!(!server.wants_write());
+}
+
 /// RFC 9113, 6.9.1: a window is at most 2^31 - 1.
 #[test]
 fn windows_may_be_as_wide_as_http2_can_say() {
