@@ -185,12 +185,34 @@ mod tests {
     }
 
     #[test]
+    fn the_first_piece_is_what_is_not_written_of_it() {
+        let mut outbox = Outbox::new();
+        outbox.put(b"octets");
+        outbox.advance(4);
+        assert_eq!((outbox.first(), outbox.len()), (&b"ts"[..], 2));
+    }
+
+    #[test]
+    fn what_is_written_is_dropped_when_it_is_much() {
+        for (written, kept) in [(BUDGET - 1, 2 * BUDGET), (BUDGET, BUDGET)] {
+            let mut outbox = Outbox::new();
+            outbox.put(&vec![0; 2 * BUDGET]);
+            outbox.advance(written);
+            assert_eq!(outbox.gathered.len(), kept);
+            assert_eq!(outbox.len(), 2 * BUDGET - written);
+        }
+    }
+
+    #[test]
     fn large_bodies_are_shared_and_small_ones_copied() {
         let mut outbox = Outbox::new();
         let large = Bytes::from(vec![1; SHARE_FROM]);
         outbox.put_shared(large.clone());
         assert_eq!(outbox.first().as_ptr(), large.as_ptr());
         outbox.put_shared(Bytes::from_static(b"small"));
+        outbox.put_shared(Bytes::from(vec![1; SHARE_FROM - 1]));
         assert_eq!(outbox.pieces(), 2);
+        outbox.put_shared(Bytes::from(vec![1; SHARE_FROM + 1]));
+        assert_eq!(outbox.pieces(), 3);
     }
 }

@@ -410,3 +410,87 @@ fn write_plain(string: &[u8], out: &mut Vec<u8>) {
     integer::write(0, 0x7f, string.len() as u32, out);
     out.extend_from_slice(string);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hpack::Decoder;
+
+    type Sent<'a> = (&'a [u8], &'a [u8], Indexing);
+
+    fn read(decoder: &mut Decoder, block: &[u8]) -> Vec<u8> {
+        let mut fields = Vec::new();
+        decoder.decode(block, 1 << 20, &mut fields).unwrap();
+        fields
+    }
+
+    /// Three quarters of the table, so that one field does not push all others out.
+    #[test]
+    fn a_field_enters_the_table_unless_it_would_nearly_fill_it() {
+        for (size, enters) in [(3072, true), (3073, false)] {
+            let mut encoder = Encoder::new();
+            let value = vec![b'v'; size - OVERHEAD - 1];
+            let before = encoder.version();
+            encoder.field(b"n", &value, Indexing::Yes, &mut Vec::new());
+            assert_eq!(encoder.version() != before, enters, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_the_flat_form_cannot_hold_enters_no_table() {
+        for (length, enters) in [(255, true), (256, false)] {
+            let mut encoder = Encoder::new();
+            let before = encoder.version();
+            let name = vec![b'n'; length];
+            encoder.field(&name, b"v", Indexing::Yes, &mut Vec::new());
+            assert_eq!(encoder.version() != before, enters, "{length}");
+        }
+    }
+
+    #[test]
+    fn of_two_forms_that_are_equally_long_a_string_stands_as_it_is() {
+        for (string, written) in [
+            (&b"0"[..], &[1, b'0'][..]),
+            (b"!", &[1, b'!']),
+            (b"00000", &[0x84, 0, 0, 0, 0x7f]),
+        ] {
+            let mut out = Vec::new();
+            write_shortest(string, &mut out);
+            assert_eq!(out, written);
+        }
+    }
+
+    #[test]
+    fn entries_far_back_are_said_by_indices_of_more_than_an_octet() {
+        let (mut encoder, mut decoder) = (Encoder::new(), Decoder::new(4096));
+        let values: Vec<_> = (0..100_u8).map(|number| [b'v', number]).collect();
+        for _ in 0..3 {
+            for value in &values {
+                let mut block = Vec::with_capacity(100);
+                encoder.field(b"n", value, Indexing::Yes, &mut block);
+                assert_eq!(read(&mut decoder, &block)[4..], [&b"n"[..], value].concat());
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_block_that_was_refused_came_to_is_not_remembered() {
+        let (mut encoder, mut decoder) = (Encoder::new(), Decoder::new(4096));
+        let fields: [Sent<'_>; 2] = [
+            (b":method", b"GET", Indexing::Yes),
+            (b"x-new", b"1", Indexing::Yes),
+        ];
+        let is_known = encoder.without_change(|encoder| {
+            assert!(!encoder.was_refused());
+            encoder.block(fields.into_iter(), &mut Vec::new());
+            assert!(encoder.was_refused());
+        });
+        assert!(!is_known && !encoder.was_refused());
+        for _ in 0..3 {
+            let mut block = Vec::new();
+            encoder.block(fields.into_iter(), &mut block);
+            let expected = b"\x07\x03\0\0:methodGET\x05\x01\0\0x-new1";
+            assert_eq!(read(&mut decoder, &block), expected);
+        }
+    }
+}

@@ -55,7 +55,17 @@ mod tests {
             assert_eq!(read(write(number).as_bytes()), Some(number));
             assert_eq!(write(number).as_bytes(), number.to_string().as_bytes());
         }
-        for bad in ["", "-1", "+1", " 1", "1 ", "0x1", "18446744073709551616"] {
+        for bad in [
+            "",
+            "-1",
+            "+1",
+            " 1",
+            "1 ",
+            "0x1",
+            ":",
+            "1/",
+            "18446744073709551616",
+        ] {
             assert_eq!(read(bad.as_bytes()), None, "{bad:?}");
         }
     }

@@ -100,6 +100,20 @@ mod tests {
         }
     }
 
+    /// RFC 9110, 9.2.2.
+    #[test]
+    fn what_may_be_done_twice() {
+        for (method, is) in [
+            (Method::Post, false),
+            (Method::Get, true),
+            (Method::Put, true),
+            (Method::Patch, false),
+            (Method::Delete, true),
+        ] {
+            assert_eq!(method.is_idempotent(), is, "{method:?}");
+        }
+    }
+
     #[test]
     fn a_message_without_a_method_is_a_post() {
         let mut headers = Headers::new();

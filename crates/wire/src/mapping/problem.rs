@@ -130,7 +130,10 @@ mod tests {
         ] {
             assert_eq!(Problem::from_json(bad.as_bytes()), None, "{bad:?}");
         }
-        let long = format!(r#"{{"detail":"{}"}}"#, "a".repeat(LONGEST));
-        assert_eq!(Problem::from_json(long.as_bytes()), None);
+        for (length, is_read) in [(LONGEST, true), (LONGEST + 1, false)] {
+            let detail = "a".repeat(length - r#"{"detail":""}"#.len());
+            let long = format!(r#"{{"detail":"{detail}"}}"#);
+            assert_eq!(Problem::from_json(long.as_bytes()).is_some(), is_read);
+        }
     }
 }

@@ -147,6 +147,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_strangers_http_status_says() {
+        for (statuses, code) in [
+            (&[200, 204, 299][..], Code::Ok),
+            (
+                &[300, 307, 399, 402, 406, 412, 418, 498],
+                Code::FailedPrecondition,
+            ),
+            (&[400, 411, 414, 415, 422], Code::InvalidArgument),
+            (&[401], Code::Unauthenticated),
+            (&[403], Code::PermissionDenied),
+            (&[404, 410], Code::NotFound),
+            (&[405, 501], Code::Unimplemented),
+            (&[408, 504], Code::DeadlineExceeded),
+            (&[409], Code::Aborted),
+            (&[416], Code::OutOfRange),
+            (&[413, 429, 431], Code::ResourceExhausted),
+            (&[499], Code::Cancelled),
+            (&[502, 503], Code::Unavailable),
+            (&[500, 505, 599], Code::Internal),
+            (&[0, 100, 199, 600], Code::Unknown),
+        ] {
+            for status in statuses {
+                assert_eq!(code_of_http_status(*status), code, "{status}");
+            }
+        }
+    }
+
+    #[test]
     fn every_code_has_its_http_status_and_the_status_leads_back_to_its_plainest_code() {
         let table = [
             (Code::Ok, 200, Code::Ok),

@@ -494,6 +494,29 @@ mod tests {
     }
 
     #[test]
+    fn flags_of_the_other_order_of_octets_are_told_by_those_that_are_known() {
+        for flags in [flags::TRACE, flags::SUB_ID | flags::CALL] {
+            assert_eq!(flags::read(flags.to_ne_bytes()), flags);
+            assert_eq!(flags::read(flags.swap_bytes().to_ne_bytes()), flags);
+        }
+        for unknown in [0, 0x1000, 0x10_0000] {
+            assert_eq!(flags::read(i32::to_ne_bytes(unknown)), unknown);
+        }
+    }
+
+    #[test]
+    fn what_is_carried_and_not_written_here_is_read_too() {
+        let mut octets = message(2, b"");
+        octets[SENDER_ID..SENDER_ID + SENDER_ID_OCTETS].fill(8);
+        octets[D2_LENGTH..D2_LENGTH + 4].copy_from_slice(&3_u32.to_be_bytes());
+        octets[PAYLOAD_LENGTH..PAYLOAD_LENGTH + 4].copy_from_slice(&4_u32.to_be_bytes());
+        octets.extend_from_slice(b"d-2load");
+        let header = Header::parse(&octets).unwrap();
+        assert_eq!(header.sender_id(), &[8; SENDER_ID_OCTETS]);
+        assert_eq!((header.d2(), header.payload()), (&b"d-2"[..], &b"load"[..]));
+    }
+
+    #[test]
     fn fields_stand_where_the_c_struct_has_them() {
         let mut octets = message(0, b"");
         let mut header = HeaderMut::over(&mut octets).unwrap();

@@ -295,6 +295,50 @@ mod tests {
     }
 
     #[test]
+    fn whatever_a_record_leaves_out_it_comes_out_as_it_went_in() {
+        for parts in 0..16_u8 {
+            let has = |part: u8| parts & part != 0;
+            let first = record(b"first");
+            let second = Record {
+                is_call: has(1),
+                xaction: if has(2) { first.xaction } else { &NO_XACTION },
+                meid: if has(4) { first.meid } else { b"" },
+                trace: if has(8) { first.trace } else { b"" },
+                ..record(b"second")
+            };
+            let mut body = Vec::new();
+            first.write(true, &mut body);
+            second.write(false, &mut body);
+            let mut reader = RecordReader::default();
+            for expected in [first, second] {
+                assert!(!reader.is_done(&body));
+                let (found, end) = reader.peek(&body).unwrap().unwrap();
+                assert_eq!(found, expected);
+                reader.advance(end);
+            }
+            assert!(reader.is_done(&body));
+        }
+    }
+
+    #[test]
+    fn names_longer_than_they_may_be_are_cut() {
+        let long = [b'x'; 300];
+        let record = Record {
+            meid: &long,
+            name: &long,
+            address: &long,
+            ..record(b"payload")
+        };
+        let mut body = Vec::new();
+        record.write(true, &mut body);
+        let (found, end) = RecordReader::default().peek(&body).unwrap().unwrap();
+        assert_eq!(end, body.len());
+        let lengths = (found.meid.len(), found.name.len(), found.address.len());
+        assert_eq!(lengths, (31, 63, 63));
+        assert_eq!(found.payload, b"payload");
+    }
+
+    #[test]
     fn the_least_record_has_sixteen_octets() {
         let least = Record {
             message_type: 0,
@@ -314,6 +358,8 @@ mod tests {
             body,
             [16, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0]
         );
+        let read = RecordReader::default().peek(&body);
+        assert_eq!(read, Ok(Some((least, 16))));
     }
 
     #[test]

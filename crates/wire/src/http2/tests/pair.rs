@@ -235,6 +235,19 @@ fn a_short_body_follows_its_headers_and_a_longer_one_those_of_others() {
 }
 
 #[test]
+fn trailers_behind_a_body_that_is_sent_go_alone() {
+    let mut pair = Pair::new();
+    let stream = pair.client.request(None, &REQUEST, true).unwrap();
+    pair.client.push(stream, &[7], Bytes::new());
+    pair.up();
+    let trailers = [Field::fixed("x-end", "not said before")];
+    pair.client.finish_with_trailers(stream, &trailers).unwrap();
+    let heads = heads(&sent(&mut pair.client));
+    let kinds: Vec<_> = heads.iter().map(|head| (head.kind, head.flags)).collect();
+    assert_eq!(kinds, [(HEADERS, END_HEADERS | END_STREAM)]);
+}
+
+#[test]
 fn streams_end_early_from_either_side() {
     let mut pair = Pair::new();
     let first = pair.client.request(None, &REQUEST, true).unwrap();

@@ -67,6 +67,28 @@ fn the_lengths_stand_as_both_generations_expect() {
 }
 
 #[test]
+fn a_stream_may_not_end_within_a_message_that_was_refused() {
+    let mut decoder = Decoder::new(100);
+    assert!(decoder.is_between_messages());
+    let long = with_length(vec![0; 200], 200);
+    let next = decoder.next(&long[..60]);
+    assert!(matches!(next, Ok(Next::Refused { consumed: 60, .. })));
+    assert!(!decoder.is_between_messages());
+    let next = decoder.next(&long[60..]);
+    assert!(matches!(next, Ok(Next::Skipped { consumed: 140 })));
+    assert!(decoder.is_between_messages());
+}
+
+#[test]
+fn a_refusal_says_what_is_wrong_with_the_header() {
+    use std::error::Error;
+    let fault = HeaderFault::Truncated { octets: 3 };
+    let source = Refusal::Malformed(fault).source().map(ToString::to_string);
+    assert_eq!(source, Some(fault.to_string()));
+    assert!(Refusal::TooLong { length: 2, max: 1 }.source().is_none());
+}
+
+#[test]
 fn the_first_length_wins_as_in_the_c_library() {
     // An old sender writes only the first, and whatever was there behind it.
     let mut old = frame(b"old");

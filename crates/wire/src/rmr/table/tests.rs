@@ -252,6 +252,12 @@ fn limits_are_held_and_say_so() {
     let meids = |count| format!("mme_del|{}", list(count, " "));
     assert_eq!(kind(&meids(MAX_MEIDS)), None);
     assert_eq!(kind(&meids(MAX_MEIDS + 1)), Some(FaultKind::TooManyMeids));
+    let meid = |length| format!("mme_del|{}", "n".repeat(length));
+    assert_eq!(kind(&meid(MAX_NAME_OCTETS)), None);
+    assert_eq!(
+        kind(&meid(MAX_NAME_OCTETS + 1)),
+        Some(FaultKind::NameTooLong)
+    );
     let name = |length| mse(format!("{}:1", "n".repeat(length - 2)));
     assert_eq!(kind(&name(MAX_NAME_OCTETS)), None);
     assert_eq!(
@@ -262,6 +268,28 @@ fn limits_are_held_and_say_so() {
         kind(&"x".repeat(MAX_RECORD_OCTETS + 1)),
         Some(FaultKind::RecordTooLong)
     );
+}
+
+/// By the first field and how many there are, as the C library counts.
+#[test]
+fn records_count_by_their_first_field_even_when_nothing_comes_of_them() {
+    let (routes, meids) = (Some(Counted::Routes), Some(Counted::Meids));
+    for (line, counted) in [
+        ("rte", routes),
+        ("route|x", routes),
+        ("mse|1|2", None),
+        ("mse|1|2|3", routes),
+        ("del|1", None),
+        ("del|1|2", routes),
+        ("mme_ar|e", None),
+        ("mme_ar|e|m", meids),
+        ("mme_del", None),
+        ("mme_del|m", meids),
+        ("newrt|start|t", None),
+        ("", None),
+    ] {
+        assert_eq!(Counted::of(line.as_bytes()), counted, "{line}");
+    }
 }
 
 #[test]
