@@ -277,6 +277,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(deadlines.len(), model.len());
+                prop_assert_eq!(deadlines.is_empty(), model.is_empty());
                 prop_assert_eq!(deadlines.next(), model.iter().map(|entry| entry.0).min());
             }
         }

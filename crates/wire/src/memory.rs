@@ -266,6 +266,32 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_is_lowered_leaves_what_is_held_and_the_first_octets_of_others() {
+        let process = ProcessMemory::new(1000);
+        let mut first = Account::new(usize::MAX, process.clone());
+        assert!(first.hold(0, UNCOUNTED + 1000));
+        process.set_limit(500);
+        assert_eq!((process.limit(), process.held()), (500, 1000));
+        let mut second = Account::new(usize::MAX, process.clone());
+        assert!(second.hold(0, UNCOUNTED) && !second.hold(0, 1));
+        process.set_limit(1001);
+        assert!(second.hold(0, 1));
+    }
+
+    #[test]
+    fn a_peak_has_fallen_when_a_quarter_of_it_is_left() {
+        let process = ProcessMemory::new(usize::MAX);
+        let mut account = Account::new(usize::MAX, process.clone());
+        assert!(account.hold(0, UNCOUNTED + WORTH_GIVING_BACK));
+        account.release(0, WORTH_GIVING_BACK / 4 * 3 - 1);
+        account.settle();
+        assert!(!process.has_fallen());
+        account.release(0, 1);
+        account.settle();
+        assert!(process.has_fallen());
+    }
+
+    #[test]
     fn a_fallen_peak_is_told_once() {
         let process = ProcessMemory::new(usize::MAX);
         let mut account = Account::new(usize::MAX, process.clone());

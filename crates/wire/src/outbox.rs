@@ -185,6 +185,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_copied_is_one_piece() {
+        let mut outbox = Outbox::new();
+        for _ in 0..5 {
+            outbox.put(b"octets");
+        }
+        assert_eq!((outbox.pieces(), outbox.len()), (1, 30));
+    }
+
+    #[test]
     fn the_first_piece_is_what_is_not_written_of_it() {
         let mut outbox = Outbox::new();
         outbox.put(b"octets");

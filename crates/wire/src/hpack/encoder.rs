@@ -474,6 +474,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_to_be_remembered_enters_the_table_when_it_is() {
+        let mut encoder = Encoder::new();
+        for (indexing, enters) in [
+            (Indexing::No, false),
+            (Indexing::Never, false),
+            (Indexing::Yes, true),
+            (Indexing::Yes, false),
+        ] {
+            let before = encoder.version();
+            let field: Sent<'_> = (b"x", b"1", indexing);
+            encoder.block([field].into_iter(), &mut Vec::new());
+            assert_eq!(encoder.version() != before, enters);
+        }
+    }
+
+    #[test]
     fn what_a_block_that_was_refused_came_to_is_not_remembered() {
         let (mut encoder, mut decoder) = (Encoder::new(), Decoder::new(4096));
         let fields: [Sent<'_>; 2] = [

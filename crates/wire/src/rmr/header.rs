@@ -511,6 +511,11 @@ mod tests {
         octets[D2_LENGTH..D2_LENGTH + 4].copy_from_slice(&3_u32.to_be_bytes());
         octets[PAYLOAD_LENGTH..PAYLOAD_LENGTH + 4].copy_from_slice(&4_u32.to_be_bytes());
         octets.extend_from_slice(b"d-2load");
+        let mut writer = HeaderMut::over(&mut octets).unwrap();
+        writer.set_trace_length(3);
+        assert!(Header::parse(&octets).is_err(), "one more than there is");
+        let mut writer = HeaderMut::over(&mut octets).unwrap();
+        writer.set_trace_length(2);
         let header = Header::parse(&octets).unwrap();
         assert_eq!(header.sender_id(), &[8; SENDER_ID_OCTETS]);
         assert_eq!((header.d2(), header.payload()), (&b"d-2"[..], &b"load"[..]));
@@ -595,6 +600,8 @@ mod tests {
     fn a_message_without_an_extra_area_takes_no_call_id() {
         let mut octets = message(0, b"");
         octets[D1_LENGTH..D1_LENGTH + 4].fill(0);
+        let least = Header::parse(&octets[..HEADER_OCTETS]).unwrap();
+        assert_eq!((least.call_id(), least.payload()), (0, &b""[..]));
         assert!(!HeaderMut::over(&mut octets).unwrap().set_call_id(3));
         assert!(HeaderMut::init(&mut octets[..281], 0).is_none());
         assert!(HeaderMut::init(&mut octets, usize::MAX).is_none());

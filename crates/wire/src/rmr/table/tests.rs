@@ -225,6 +225,25 @@ fn faults_say_where_and_what_was_expected() {
 }
 
 #[test]
+fn a_fault_repeats_forty_characters_of_what_it_found() {
+    for character in ["x", "\u{e9}", "\u{1f600}"] {
+        let text = character.repeat(50);
+        let fault = Records::new(text.as_bytes()).find_map(Result::err);
+        assert_eq!(fault.unwrap().found, character.repeat(40));
+    }
+}
+
+#[test]
+fn an_entry_without_senders_is_everybodys() {
+    for (text, is) in [("mse|1|-1|a:1", true), ("mse|1,x:1|-1|a:1", false)] {
+        let Record::Route(route) = only(text).record else {
+            panic!("no entry: {text}")
+        };
+        assert_eq!(route.senders.is_everybody(), is);
+    }
+}
+
+#[test]
 fn limits_are_held_and_say_so() {
     let list = |count, separator: &str| vec!["a:1"; count].join(separator);
     let kind = |text: &str| {
@@ -263,6 +282,10 @@ fn limits_are_held_and_say_so() {
     assert_eq!(
         kind(&name(MAX_NAME_OCTETS + 1)),
         Some(FaultKind::NameTooLong)
+    );
+    assert_eq!(
+        kind(&"x".repeat(MAX_RECORD_OCTETS)),
+        Some(FaultKind::UnknownRecord)
     );
     assert_eq!(
         kind(&"x".repeat(MAX_RECORD_OCTETS + 1)),
