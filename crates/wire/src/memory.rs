@@ -231,6 +231,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn the_defaults_are_those_that_are_documented() {
+        assert_eq!(MAX_CONNECTION_MEMORY, 67_108_864);
+        assert_eq!(MAX_PROCESS_MEMORY, 536_870_912);
+        assert_eq!(WORTH_GIVING_BACK, 8_388_608);
+        assert_eq!(UNCOUNTED, 16_384);
+    }
+
+    #[test]
     fn a_connection_holds_its_limit_and_no_more() {
         let mut account = Account::new(80_000, ProcessMemory::new(usize::MAX));
         assert!(account.hold(10_000, 0));

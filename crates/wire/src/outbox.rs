@@ -185,6 +185,14 @@ mod tests {
     }
 
     #[test]
+    fn a_core_adds_256_kib_before_the_driver_writes() {
+        let mut outbox = Outbox::new();
+        assert_eq!(outbox.budget(), 262_144);
+        outbox.put(b"octets");
+        assert_eq!(outbox.budget(), 262_138);
+    }
+
+    #[test]
     fn what_is_copied_is_one_piece() {
         let mut outbox = Outbox::new();
         for _ in 0..5 {

@@ -72,5 +72,8 @@ mod tests {
             Some(now + Duration::from_secs(1))
         );
         assert_eq!(deadline(now, Duration::MAX), None);
+        let year = Duration::from_secs(31_622_400);
+        assert_eq!(deadline(now, year), Some(now + year));
+        assert_eq!(deadline(now, year + Duration::from_nanos(1)), None);
     }
 }

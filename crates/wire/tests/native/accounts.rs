@@ -202,6 +202,9 @@ fn a_driver_that_knows_only_the_verbs_is_told_the_same() {
     }
     let mut lone = Lone::server(Config::default()).greeted();
     assert_eq!(told(&lone.core), ("native", 0, None));
+    // There is nothing to agree on before the first call, and no end but a fault.
+    assert!(lone.core.is_established() && !lone.core.is_over());
+    assert!(lone.core.peer_certificate().is_none());
     lone.feed(&frame(raw::PING, 0, 0, 0, &[0; 8])[..15])
         .unwrap();
     assert_eq!(told(&lone.core), ("native", 5, None));

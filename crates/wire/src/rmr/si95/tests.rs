@@ -80,6 +80,19 @@ fn a_stream_may_not_end_within_a_message_that_was_refused() {
 }
 
 #[test]
+fn messages_of_64_mib_are_taken_where_nothing_else_is_said() {
+    let mut decoder = Decoder::new(DEFAULT_MAX_MESSAGE);
+    let head = |length| with_length(vec![0; TRANSPORT_OCTETS], length);
+    let next = decoder.next(&head(67_108_864)).map(|next| match next {
+        Next::Need { octets } => octets,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(next, Ok(67_108_864));
+    let longer = head(67_108_865);
+    assert!(matches!(decoder.next(&longer), Ok(Next::Refused { .. })));
+}
+
+#[test]
 fn a_refusal_says_what_is_wrong_with_the_header() {
     use std::error::Error;
     let fault = HeaderFault::Truncated { octets: 3 };

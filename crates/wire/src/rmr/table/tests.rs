@@ -283,6 +283,7 @@ fn limits_are_held_and_say_so() {
         kind(&name(MAX_NAME_OCTETS + 1)),
         Some(FaultKind::NameTooLong)
     );
+    assert_eq!(MAX_RECORD_OCTETS, 262_144);
     assert_eq!(
         kind(&"x".repeat(MAX_RECORD_OCTETS)),
         Some(FaultKind::UnknownRecord)
