@@ -30,10 +30,12 @@ fn all_that_waits_to_be_sent_is_counted_and_nothing_once_it_is_sent() {
     assert_eq!(waits(&pair.client), (all, all + 1), "an event that waits");
     pair.run();
     assert_eq!(waits(&pair.client), (0, 0));
-    let call = pair.call(Request::new(ECHO));
-    assert_eq!(waits(&pair.client), (each, each));
-    pair.client.cancel(call, Code::Cancelled);
-    assert_eq!(waits(&pair.client), (0, 0));
+    let calls = [(); 2].map(|()| pair.call(Request::new(ECHO)));
+    for (call, left) in calls.into_iter().zip([each, 0]) {
+        assert_eq!(waits(&pair.client), (left + each, left + each));
+        pair.client.cancel(call, Code::Cancelled);
+        assert_eq!(waits(&pair.client), (left, left));
+    }
 }
 
 /// A blocking sender reads on while there is backlog: only that makes an event without credit go.
