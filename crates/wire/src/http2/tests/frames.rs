@@ -124,6 +124,25 @@ fn a_body_waits_whose_stream_has_no_credit_left_and_others_go_on() {
     assert!(!server.wants_write());
 }
 
+#[test]
+fn a_request_that_waits_for_its_turn_does_so_whatever_the_window() {
+    let mut client = Session::new(Role::Client, &Limits::default()).unwrap();
+    tell(&mut client, &frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]));
+    let streams = [(); 2].map(|()| client.request(None, &REQUEST, true).unwrap());
+    sent(&mut client);
+    tell(&mut client, &frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]));
+    client.reset(streams[1], ErrorCode::CANCEL);
+    let third = client.request(None, &REQUEST, false).unwrap();
+    let headers = |client: &mut Session| {
+        let heads = heads(&sent(client));
+        let headers = heads.iter().filter(|head| head.kind == HEADERS);
+        headers.map(|head| head.stream).collect::<Vec<_>>()
+    };
+    assert!(headers(&mut client).is_empty());
+    client.reset(streams[0], ErrorCode::CANCEL);
+    assert_eq!(headers(&mut client), [third]);
+}
+
 /// RFC 9113, 6.9.1: a window is at most 2^31 - 1.
 #[test]
 fn windows_may_be_as_wide_as_http2_can_say() {
