@@ -373,6 +373,19 @@ fn credit() {
 }
 
 #[test]
+fn the_word_of_a_fault_is_the_last() {
+    let mut lone = with_stream();
+    // More than half of the connection's credit: taking it would give that back.
+    let event = frame(raw::EVENT, 0, 0, 0, &[0; 6000]);
+    lone.feed(&event).unwrap();
+    lone.fault(&[0xff; 12]);
+    assert!(lone.core.poll().is_some());
+    let told = lone.transmitted();
+    let length = u32::from_le_bytes(told[..4].try_into().unwrap());
+    assert_eq!((told[4], told.len()), (raw::CLOSE, 12 + length as usize));
+}
+
+#[test]
 fn floods() {
     let ping = frame(raw::PING, 0, 0, 0, b"8 octets");
     let mut lone = server();
