@@ -2,7 +2,7 @@
 
 use corewire_observe::errln;
 use std::ffi::OsStr;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -104,9 +104,11 @@ impl Drop for Core {
     }
 }
 
-/// An address that is free now.
+/// An address that is free, and stays so until it is listened at: connections of others begin at 127.0.0.1
+/// and may take any port of that, but none of this process's own address.
 fn free_address() -> Result<String, Failure> {
-    TcpListener::bind("127.0.0.1:0")
+    let [_, _, high, low] = std::process::id().to_be_bytes();
+    TcpListener::bind((Ipv4Addr::new(127, 97, high, low), 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.to_string())
         .map_err(|error| failure(error.to_string(), "a port for N2"))
