@@ -447,6 +447,7 @@ fn a_gnb_that_is_lost_is_missed_by_no_ue_however_much_waits_for_it() {
             },
             session_type: None,
             ssc_mode: None,
+            options: None,
         };
         let nas = ue.protect(UplinkNasTransport {
             payload: NasMessage::from(request).encode().expect("written"),

@@ -86,6 +86,10 @@ fn begin_session(ue: &mut Ue, gnb: &mut Gnb) {
         },
         session_type: None,
         ssc_mode: None,
+        options: Some(OptionsRequest {
+            dns_servers: true,
+            link_mtu: true,
+        }),
     };
     let nas = ue.protect(UplinkNasTransport {
         payload: NasMessage::from(request).encode().expect("written"),
@@ -99,7 +103,20 @@ fn begin_session(ue: &mut Ue, gnb: &mut Gnb) {
     let NgapMessage::PduSessionResourceSetupRequest(set_up) = set_up else {
         panic!("{set_up:?}");
     };
-    ue.read(set_up.sessions[0].nas.as_ref().expect("an accept"));
+    let nas = ue.read(set_up.sessions[0].nas.as_ref().expect("an accept"));
+    let NasMessage::DownlinkNasTransport(transport) = nas else {
+        panic!("{nas:?}");
+    };
+    let accept = NasMessage::decode(&transport.payload).expect("an accept");
+    let NasMessage::PduSessionEstablishmentAccept(accept) = accept else {
+        panic!("{accept:?}");
+    };
+    // No DNS server is set; TS 24.501, 6.4.1.3.
+    let options = accept.options.expect("the MTU");
+    assert_eq!(
+        (options.link_mtu, options.dns_servers),
+        (Some(1400), vec![])
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The 5GSM messages (TS 24.501 clause 8.3): what N1 says about PDU sessions.
 
 use super::{
-    PduAddress, PduSessionId, QosFlowDescriptions, QosRules, SessionAmbr, SessionType, SmCause,
-    Snssai, SscMode,
+    OptionsRequest, PduAddress, PduSessionId, QosFlowDescriptions, QosRules, SessionAmbr,
+    SessionOptions, SessionType, SmCause, Snssai, SscMode,
 };
 
 /// Which session and which procedure a message belongs to.
@@ -23,6 +23,8 @@ pub struct PduSessionEstablishmentRequest {
     pub session_type: Option<SessionType>,
     /// Whether the address shall stay.
     pub ssc_mode: Option<SscMode>,
+    /// What else it wants to be told.
+    pub options: Option<OptionsRequest>,
 }
 
 /// PDU SESSION ESTABLISHMENT ACCEPT.
@@ -48,6 +50,8 @@ pub struct PduSessionEstablishmentAccept {
     pub qos_flows: Option<QosFlowDescriptions>,
     /// Its data network.
     pub dnn: Option<String>,
+    /// What else was asked for.
+    pub options: Option<SessionOptions>,
 }
 
 /// PDU SESSION ESTABLISHMENT REJECT.

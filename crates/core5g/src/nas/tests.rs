@@ -73,7 +73,69 @@ fn accept() -> PduSessionEstablishmentAccept {
         snssai: Some(slice()),
         qos_flows: None,
         dnn: Some("internet.example".into()),
+        options: None,
     }
+}
+
+fn options() -> SessionOptions {
+    SessionOptions {
+        dns_servers: vec![[9, 9, 9, 9].into(), [149, 112, 112, 112].into()],
+        link_mtu: Some(1400),
+    }
+}
+
+#[test]
+fn a_ues_options_are_those_of_the_specification_octet_for_octet() {
+    // IEI 7BH, length, PPP with the extension bit; DNS servers, MTU (TS 24.008, 10.5.6.3).
+    let asked = [0x7b, 0, 7, 0x80, 0x00, 0x0d, 0, 0x00, 0x10, 0];
+    let told = [
+        &[0x7b, 0, 20, 0x80, 0x00, 0x0d, 4, 9, 9, 9, 9][..],
+        &[0x00, 0x0d, 4, 149, 112, 112, 112, 0x00, 0x10, 2, 0x05, 0x78],
+    ];
+    let every = OptionsRequest {
+        dns_servers: true,
+        link_mtu: true,
+    };
+    let request = PduSessionEstablishmentRequest {
+        header: header(),
+        session_type: None,
+        ssc_mode: None,
+        options: Some(every),
+    };
+    let octets = NasMessage::from(request).encode().unwrap();
+    assert!(octets.ends_with(&asked), "{octets:02x?}");
+    let accept = PduSessionEstablishmentAccept {
+        dnn: None,
+        options: Some(options()),
+        ..accept()
+    };
+    let octets = NasMessage::from(accept).encode().unwrap();
+    assert!(octets.ends_with(&told.concat()), "{octets:02x?}");
+}
+
+#[test]
+fn a_ue_is_told_of_the_options_what_it_asked_for() {
+    let asked = |dns_servers, link_mtu| {
+        options().asked_for(OptionsRequest {
+            dns_servers,
+            link_mtu,
+        })
+    };
+    assert_eq!(asked(true, true), Some(options()));
+    assert_eq!(asked(false, false), None);
+    let only_mtu = asked(false, true).unwrap();
+    assert_eq!(
+        (only_mtu.dns_servers, only_mtu.link_mtu),
+        (vec![], Some(1400))
+    );
+    let nothing = SessionOptions::default();
+    assert_eq!(
+        nothing.asked_for(OptionsRequest {
+            dns_servers: true,
+            link_mtu: true
+        }),
+        None
+    );
 }
 
 #[test]
@@ -236,6 +298,7 @@ pub(crate) fn one_of_each() -> Vec<NasMessage> {
             header: header(),
             session_type: Some(SessionType::Ipv4),
             ssc_mode: Some(SscMode::ONE),
+            options: None,
         }
         .into(),
         accept().into(),
@@ -289,6 +352,21 @@ pub(crate) fn one_of_each() -> Vec<NasMessage> {
         .into(),
         PduSessionEstablishmentAccept {
             qos_flows: Some(QosFlowDescriptions::of_flow(1, 9)),
+            ..accept()
+        }
+        .into(),
+        PduSessionEstablishmentRequest {
+            header: header(),
+            session_type: Some(SessionType::Ipv4),
+            ssc_mode: None,
+            options: Some(OptionsRequest {
+                dns_servers: true,
+                link_mtu: true,
+            }),
+        }
+        .into(),
+        PduSessionEstablishmentAccept {
+            options: Some(options()),
             ..accept()
         }
         .into(),

@@ -16,6 +16,8 @@
 //! t3512 = 3600                  # seconds after which an idle UE registers periodically
 //! grace = 240                   # so many more, twice: not called any more, deregistered
 //! pdu_sessions = 1              # replicas of SMF-PDU-Session
+//! dns = ["10.45.0.1"]           # DNS servers that UEs are told, IPv4; none where it is left out
+//! mtu = 1400                    # longest IPv4 packet of a session
 //! subscribers = "subscribers.toml"
 //! oauth2 = true                 # NFs ask each other for access tokens of the NRF
 //! tls = "certificates"          # a folder of certificates, or "made": mutual TLS between the NFs
@@ -29,6 +31,7 @@ use anyhow::Context as _;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// A network. What the file leaves out has the defaults above.
@@ -50,6 +53,8 @@ pub(super) struct Config {
     pub(super) t3512: u64,
     pub(super) grace: u64,
     pub(super) pdu_sessions: usize,
+    pub(super) dns: Vec<Ipv4Addr>,
+    pub(super) mtu: u16,
     pub(super) subscribers: Option<PathBuf>,
     pub(super) oauth2: bool,
     pub(super) tls: Option<PathBuf>,
@@ -74,6 +79,8 @@ impl Default for Config {
             t3512: 3600,
             grace: 240,
             pdu_sessions: 1,
+            dns: Vec::new(),
+            mtu: 1400,
             subscribers: None,
             oauth2: true,
             tls: None,

@@ -77,9 +77,14 @@ impl Plan<'_> {
             .iter()
             .map(|(name, pool)| format!("{name}={pool}"))
             .collect();
+        let mtu = config.mtu.to_string();
+        let dns: Vec<String> = config.dns.iter().map(ToString::to_string).collect();
         for number in 0..config.pdu_sessions.max(1) {
             let part = format!("{number}/{}", config.pdu_sessions.max(1));
-            let mut more = vec!["--part", &part];
+            let mut more = vec!["--part", &part, "--mtu", &mtu];
+            for server in &dns {
+                more.extend(["--dns", server]);
+            }
             for dnn in &dnns {
                 more.extend(["--dnn", dnn]);
             }

@@ -335,6 +335,7 @@ impl Network {
                     qos_flows: (self.broken != Broken::NoFlow)
                         .then(|| QosFlowDescriptions::of_flow(1, 9)),
                     dnn: Some("internet".into()),
+                    options: None,
                 });
                 let transfer = SetupRequestTransfer {
                     uplink: GtpTunnel {

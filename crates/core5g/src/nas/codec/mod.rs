@@ -2,6 +2,7 @@
 
 mod elements;
 mod mobility;
+mod protocol_options;
 mod session;
 
 pub(crate) use elements::can_be_said;

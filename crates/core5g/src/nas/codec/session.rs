@@ -12,7 +12,7 @@ use oxirush_nas::nas_5gs::{
 };
 
 use super::elements::{dnn, mandatory, snssai, to_dnn, to_snssai};
-use super::unencodable;
+use super::{protocol_options, unencodable};
 use crate::nas::*;
 
 /// The UE checks the integrity of user data at any rate (clause 9.11.4.7), both directions.
@@ -30,6 +30,10 @@ pub(super) fn decode(header: Nas5gsmHeader, message: Foreign) -> Result<NasMessa
             header,
             session_type: m.pdu_session_type.map(|t| SessionType::from_bits(t.value)),
             ssc_mode: m.ssc_mode.map(|mode| SscMode(mode.value & 0x07)),
+            options: m
+                .extended_protocol_configuration_options
+                .as_ref()
+                .and_then(protocol_options::request),
         }
         .into(),
         Foreign::PduSessionEstablishmentAccept(m) => PduSessionEstablishmentAccept {
@@ -49,6 +53,10 @@ pub(super) fn decode(header: Nas5gsmHeader, message: Foreign) -> Result<NasMessa
                 .as_ref()
                 .map(|flows| QosFlowDescriptions(flows.value.to_vec())),
             dnn: m.dnn.as_ref().and_then(dnn),
+            options: m
+                .extended_protocol_configuration_options
+                .as_ref()
+                .and_then(protocol_options::answer),
         }
         .into(),
         Foreign::PduSessionEstablishmentReject(m) => PduSessionEstablishmentReject {
@@ -141,6 +149,10 @@ pub(super) fn encode(message: &NasMessage) -> Result<Nas5gsMessage, NasError> {
             if let Some(mode) = m.ssc_mode {
                 to.set_ssc_mode(NasSscMode::new(mode.0));
             }
+            if let Some(options) = m.options {
+                let options = protocol_options::from_request(options)?;
+                to.set_extended_protocol_configuration_options(options);
+            }
             under!(m.header, to)
         }
         NasMessage::PduSessionEstablishmentAccept(m) => {
@@ -164,6 +176,10 @@ pub(super) fn encode(message: &NasMessage) -> Result<Nas5gsMessage, NasError> {
             }
             if let Some(name) = &m.dnn {
                 to.set_dnn(to_dnn(name)?);
+            }
+            if let Some(options) = &m.options {
+                let options = protocol_options::from_answer(options)?;
+                to.set_extended_protocol_configuration_options(options);
             }
             under!(m.header, to)
         }

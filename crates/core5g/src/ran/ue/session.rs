@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{Failure, Step, Ue, the_session};
 use crate::nas::{
-    DownlinkNasTransport, NasMessage, PduAddress, PduSessionEstablishmentAccept,
+    DownlinkNasTransport, NasMessage, OptionsRequest, PduAddress, PduSessionEstablishmentAccept,
     PduSessionEstablishmentRequest, PduSessionModificationCommand, PduSessionModificationComplete,
     PduSessionModificationRequest, PduSessionReleaseComplete, PduSessionReleaseRequest,
     PduSessionSet, QosRules, RequestKind, SessionType, SmCause, SmHeader, SscMode,
@@ -22,6 +22,10 @@ impl Ue {
             header,
             session_type: Some(SessionType::Ipv4),
             ssc_mode: Some(SscMode::ONE),
+            options: Some(OptionsRequest {
+                dns_servers: true,
+                link_mtu: true,
+            }),
         };
         let transport = UplinkNasTransport {
             payload: self.octets(request)?,

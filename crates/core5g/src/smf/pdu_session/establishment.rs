@@ -155,7 +155,7 @@ impl PduSessions {
         context.uplink = Some(uplink.into());
         self.contexts.put(reference, context.clone(), sbi).await?;
         self.count();
-        let accept = nas::establishment_accept(context, asked);
+        let accept = nas::establishment_accept(context, asked, &self.options);
         let set_up = activation::setup_request(context, uplink)?;
         let info = N2Info {
             kind: "PDU_RES_SETUP_REQ",

@@ -2,10 +2,10 @@
 
 use super::context::SmContext;
 use crate::nas::{
-    NasMessage, PduAddress, PduSessionEstablishmentAccept, PduSessionEstablishmentReject,
-    PduSessionEstablishmentRequest, PduSessionId, PduSessionModificationCommand,
-    PduSessionReleaseCommand, QosFlowDescriptions, QosRules, SessionAmbr, SessionType, SmCause,
-    SmHeader, Snssai, SscMode,
+    NasMessage, OptionsRequest, PduAddress, PduSessionEstablishmentAccept,
+    PduSessionEstablishmentReject, PduSessionEstablishmentRequest, PduSessionId,
+    PduSessionModificationCommand, PduSessionReleaseCommand, QosFlowDescriptions, QosRules,
+    SessionAmbr, SessionOptions, SessionType, SmCause, SmHeader, Snssai, SscMode,
 };
 use bytes::Bytes;
 
@@ -26,6 +26,7 @@ pub(super) struct Establishment {
     pub(super) pti: u8,
     session_type: Option<SessionType>,
     ssc_mode: Option<SscMode>,
+    options: OptionsRequest,
 }
 
 impl Establishment {
@@ -53,10 +54,12 @@ pub(super) fn decode(octets: &[u8]) -> Option<Request> {
             header,
             session_type,
             ssc_mode,
+            options,
         }) => Request::Establishment(Establishment {
             pti: header.pti,
             session_type,
             ssc_mode,
+            options: options.unwrap_or_default(),
         }),
         NasMessage::PduSessionModificationRequest(request) => Request::Modification {
             pti: request.header.pti,
@@ -71,8 +74,12 @@ pub(super) fn decode(octets: &[u8]) -> Option<Request> {
     })
 }
 
-/// The session is there (8.3.2). Says #50 when the UE wanted IPv6 too.
-pub(super) fn establishment_accept(context: &SmContext, asked: &Establishment) -> Option<Bytes> {
+/// The session is there (8.3.2). Says #50 when the UE wanted IPv6 too, and of `options` what it asked for.
+pub(super) fn establishment_accept(
+    context: &SmContext,
+    asked: &Establishment,
+    options: &SessionOptions,
+) -> Option<Bytes> {
     let header = header(context.pdu_session_id, asked.pti)?;
     octets(PduSessionEstablishmentAccept {
         header,
@@ -91,6 +98,7 @@ pub(super) fn establishment_accept(context: &SmContext, asked: &Establishment) -
             context.subscription.five_qi,
         )),
         dnn: Some(context.dnn.clone()),
+        options: options.asked_for(asked.options),
     })
 }
 

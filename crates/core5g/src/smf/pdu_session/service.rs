@@ -5,13 +5,14 @@ use super::super::{REPLICA_SERVICE, SERVICE, SM_CONTEXTS};
 use super::context::SmContext;
 use super::pool::{DnnPool, Part, Pools};
 use super::store::{self, Contexts};
+use crate::nas::SessionOptions;
 use crate::runtime::{Gauge, NfOptions, Profile, Runtime, Sbi, SbiFailure, SbiRequest, serve};
 use crate::sbi::{Exchange, Problem, Reply, Router};
 use crate::upf::UserPlane as _;
 use anyhow::Context as _;
 use clap::Args;
 use std::collections::HashSet;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +38,14 @@ pub(in crate::smf) struct PduSessionArgs {
     /// A DNN and the addresses of its UEs; repeat for more
     #[arg(long, default_value = "internet=10.45.0.0/16", value_name = "DNN=POOL")]
     dnn: Vec<DnnPool>,
+    /// A DNS server that UEs are told when they ask; repeat for more
+    #[arg(long, value_name = "IPV4")]
+    dns: Vec<Ipv4Addr>,
+    /// The longest IPv4 packet of a session that UEs are told when they ask, bytes: that of the network
+    /// less 100 for GTP-U (TS 23.060, 9.3)
+    #[arg(long, default_value_t = 1400, value_name = "BYTES",
+          value_parser = clap::value_parser!(u16).range(576..))]
+    mtu: u16,
     /// Which share of the addresses is this replica's
     #[arg(long, default_value = "0/1", value_name = "NUMBER/OF")]
     part: Part,
@@ -53,7 +62,12 @@ impl PduSessionArgs {
             .consumes("nudsf-dr")
             .consumes(crate::upf::SERVICE);
         serve(&self.nf, profile, |runtime| {
-            let sessions = Arc::new(PduSessions::new(runtime, self.part, &self.dnn)?);
+            let options = SessionOptions {
+                dns_servers: self.dns.clone(),
+                link_mtu: Some(self.mtu),
+            };
+            let sessions = PduSessions::new(runtime, self.part, &self.dnn, options)?;
+            let sessions = Arc::new(sessions);
             let recovery = Arc::clone(&sessions);
             runtime.spawn(0, async move { recovery.recover().await });
             Ok(Router::new(sessions)
@@ -79,6 +93,8 @@ pub(super) struct PduSessions {
     pub(super) runtime: Runtime,
     pub(super) contexts: Contexts,
     pools: Mutex<Pools>,
+    /// What UEs are told beside their address.
+    pub(super) options: SessionOptions,
     maker: SocketAddr,
     next: AtomicU64,
     turn: AtomicUsize,
@@ -87,7 +103,12 @@ pub(super) struct PduSessions {
 }
 
 impl PduSessions {
-    fn new(runtime: &Runtime, part: Part, dnns: &[DnnPool]) -> anyhow::Result<Self> {
+    fn new(
+        runtime: &Runtime,
+        part: Part,
+        dnns: &[DnnPool],
+        options: SessionOptions,
+    ) -> anyhow::Result<Self> {
         let maker = runtime.socket_address()?;
         let mut number = [0; 8];
         getrandom::fill(&mut number).context("no number for references could be drawn")?;
@@ -95,6 +116,7 @@ impl PduSessions {
             runtime: runtime.clone(),
             contexts: Contexts::default(),
             pools: Mutex::new(Pools::new(part, dnns)),
+            options,
             maker,
             // A replica that starts again at this address gives other references.
             next: AtomicU64::new(u64::from_le_bytes(number)),
