@@ -122,6 +122,7 @@ mod tests {
             ("amf.svc.local", 2),
             ("amf.local", 1),
             (".local", 0),
+            ("smf.", 0),
             ("smf.org", 3),
             ("amf.org", 0),
             ("port:7070", 5),
@@ -135,6 +136,7 @@ mod tests {
     #[test]
     fn without_a_fitting_domain_there_is_none() {
         assert_eq!(virtual_host([["a"], ["*.b"]], "c"), None);
+        assert_eq!(virtual_host([["a"], ["a"]], "a"), Some(0), "the first");
         assert_eq!(virtual_host(Vec::<[&str; 1]>::new(), "c"), None);
     }
 }

@@ -136,6 +136,16 @@ mod tests {
     }
 
     #[test]
+    fn a_quicker_answer_counts_the_more_the_older_the_average_is() {
+        let begin = Instant::now();
+        let ewma = PeakEwma::new(Timeline::new(begin));
+        ewma.observe(begin, 1000 * MICRO);
+        // A third of what was, the rest of what is.
+        ewma.observe(begin + DECAY, 500 * MICRO);
+        assert!(close(ewma.micros(begin + DECAY), 683.9));
+    }
+
+    #[test]
     fn without_answers_it_falls_so_that_the_endpoint_is_tried_again() {
         let begin = Instant::now();
         let ewma = PeakEwma::new(Timeline::new(begin));

@@ -165,6 +165,14 @@ mod tests {
     }
 
     #[test]
+    fn at_the_threshold_healthy_ones_are_enough_and_below_it_all_help() {
+        for (healthy, members) in [(49, Members::All), (50, Members::Healthy)] {
+            let found = shares(&[of(healthy, 100)], 100, 50);
+            assert_eq!(found[0].members, members, "{healthy} of 100");
+        }
+    }
+
+    #[test]
     fn when_nobody_is_healthy_all_are_tried_or_none() {
         let all = shares(&[of(0, 0), of(0, 5)], 140, 50);
         assert_eq!((all[0].priority, all[0].members), (1, Members::All));

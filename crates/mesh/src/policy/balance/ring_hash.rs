@@ -193,6 +193,11 @@ mod tests {
         );
         assert!(Ring::new(members(&[1.0; 3]), u32::MAX, u32::MAX).len() <= MAX_PLACES as usize + 3);
         assert!(Ring::new(Vec::new(), 1024, 8192).is_empty());
+        assert!(!Ring::new(members(&[1.0]), 1, 1).is_empty());
+        assert!(
+            Ring::new(members(&[1.0, 0.0]), 1024, 8192).is_empty(),
+            "no size gives a share of nothing a whole place"
+        );
         assert_eq!(Ring::new(Vec::new(), 1024, 8192).pick(1, |_| true), None);
         assert_eq!(
             Ring::new(members(&[1.0; 3]), 100, 200).pick(1, |_| false),

@@ -199,6 +199,30 @@ fn the_second_priority_helps_when_the_first_is_ill_and_takes_over_when_it_is_gon
 }
 
 #[test]
+fn enough_degraded_ones_spare_the_ill() {
+    let keys = keys(4);
+    let mut hosts = hosts(&keys);
+    for host in &mut hosts[..3] {
+        host.state = HostState::Degraded;
+    }
+    hosts[3].state = HostState::Ill;
+    let balancer = balancer(LbPolicy::RoundRobin, &hosts);
+    assert_eq!(
+        counts(&balancer, &Fake::default(), 4, 300),
+        [100, 100, 100, 0]
+    );
+}
+
+#[test]
+fn on_a_ring_a_locality_has_its_share_however_many_it_has() {
+    let keys = keys(4);
+    let mut hosts = hosts(&keys);
+    hosts[3].locality = 1;
+    let counts = counts(&balancer(RING, &hosts), &Fake::default(), 4, 10_000);
+    assert!(counts[3].abs_diff(5000) < 800, "{counts:?}");
+}
+
+#[test]
 fn who_drains_is_never_picked_not_even_in_panic() {
     let keys = keys(4);
     let mut hosts = hosts(&keys);

@@ -117,6 +117,8 @@ mod tests {
             );
         }
         assert_eq!(backoff.failures(), 9);
+        let mut short = ConnectBackoff::up_to(10 * MILLI);
+        assert!(short.failed(&mut random) <= 10 * MILLI);
         backoff.succeeded();
         assert!(backoff.failed(&mut random) <= 50 * MILLI);
     }

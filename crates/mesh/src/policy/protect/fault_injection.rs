@@ -219,7 +219,8 @@ mod tests {
         assert!(of(&by_header, &[(DELAY, "soon"), (ABORT, "x")]).is_none());
         assert_eq!(
             of(&by_header, &[(DELAY, "999999999999")]).delay,
-            Some(LONGEST_DELAY)
+            Some(Duration::from_secs(60 * 60)),
+            "an hour is the most that a header can ask for"
         );
         assert!(of(&by_header, &[(DELAY, "1"), (DELAY_PERCENT, "0")]).is_none());
         let never = policy(Some(FaultDelayKind::Header), None, 0);

@@ -121,9 +121,12 @@ mod tests {
         let mut now = begin;
         let mut checked = Checked::default();
         let mut asked = 0;
+        assert_eq!(checked.due(), None);
         while now < begin + 100 * SECOND {
             if checked.begin(&check, now, &mut random) {
                 asked += 1;
+                let next = checked.due().unwrap();
+                assert!(next >= now + SECOND && next <= now + SECOND * 3 / 2);
                 assert!(
                     !checked.begin(&check, now + 10 * SECOND, &mut random),
                     "it runs"
@@ -134,6 +137,32 @@ mod tests {
         }
         // Every 1 to 1.5 s.
         assert!((66..=101).contains(&asked), "{asked}");
+    }
+
+    #[test]
+    fn the_first_checks_of_many_endpoints_are_spread() {
+        let (check, mut random) = (check(), SplitMix::new(1));
+        let now = Instant::now();
+        for _ in 0..10 {
+            let mut checked = Checked::default();
+            assert!(!checked.begin(&check, now, &mut random));
+            assert!(checked.begin(&check, now + SECOND / 2, &mut random));
+        }
+    }
+
+    #[test]
+    fn without_jitter_it_is_asked_the_moment_that_its_time_has_come() {
+        let check = HealthCheck {
+            jitter: Duration::ZERO,
+            ..check()
+        };
+        let (mut checked, mut random) = (Checked::default(), SplitMix::new(1));
+        let now = Instant::now();
+        assert!(checked.begin(&check, now, &mut random));
+        checked.answered(&check, Answer::Serving);
+        let early = now + SECOND - Duration::from_nanos(1);
+        assert!(!checked.begin(&check, early, &mut random));
+        assert!(checked.begin(&check, now + SECOND, &mut random));
     }
 
     #[test]

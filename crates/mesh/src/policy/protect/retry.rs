@@ -381,6 +381,17 @@ mod tests {
     }
 
     #[test]
+    fn a_server_error_of_another_number_still_meets_the_condition_of_its_code() {
+        let policy = policy(RetryOn::UNAVAILABLE, 1);
+        let next = |status| {
+            let outcome = Outcome::Answered(Answer::of_status(status));
+            ended(&mut Tries::new(Some(&policy)), outcome, true)
+        };
+        assert!(matches!(next(502), Next::Again(_)), "503 is the usual one");
+        assert_eq!(next(500), Next::End);
+    }
+
+    #[test]
     fn a_caller_can_forbid_to_repeat_what_may_have_been_executed() {
         let policy = policy(RetryOn::SERVER_ERROR, 3);
         for outcome in [Outcome::Lost, Outcome::TimedOut, Outcome::Broken] {
@@ -453,6 +464,27 @@ mod tests {
             let mut tries = Tries::new(Some(&policy));
             assert_eq!(tries.ended(outcome, true, now, now, &mut random), Next::End);
         }
+    }
+
+    #[test]
+    fn a_wait_that_lasts_to_the_deadline_is_not_begun() {
+        struct Half;
+        impl Random for Half {
+            fn next(&mut self) -> u64 {
+                1 << 63
+            }
+        }
+        let mut policy = policy(RetryOn::UNAVAILABLE, 1);
+        policy.backoff.base = 2 * SECOND;
+        policy.backoff.max = 2 * SECOND;
+        let now = Instant::now();
+        let next = |deadline| {
+            let outcome = Outcome::answered(Code::Unavailable);
+            Tries::new(Some(&policy)).ended(outcome, true, now, deadline, &mut Half)
+        };
+        let later = SECOND + Duration::from_nanos(1);
+        assert_eq!(next(now + later), Next::Again(SECOND));
+        assert_eq!(next(now + SECOND), Next::End);
     }
 
     proptest! {

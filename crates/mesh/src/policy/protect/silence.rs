@@ -263,6 +263,13 @@ mod tests {
     }
 
     #[test]
+    fn three_that_wait_are_enough_to_tell() {
+        let (now, mut unanswered) = (Instant::now(), Unanswered::default());
+        assert!(!unanswered.look(now, 1, TIMEOUTS, None));
+        assert!(unanswered.look(now + UNANSWERED, 1, TIMEOUTS, None));
+    }
+
+    #[test]
     fn few_that_wait_and_answers_that_take_long_are_no_silence() {
         let now = Instant::now();
         let mut unanswered = Unanswered::default();

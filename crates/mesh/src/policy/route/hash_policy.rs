@@ -175,6 +175,8 @@ mod tests {
         assert_ne!(of("imsi-1"), of("imsi-2"));
         assert_eq!(of("imsi-1"), Some(xx_hash::hash(b"imsi-1", 0)));
         assert_eq!(hash(&[by_header("supi", false)], &[]), None);
+        assert!(!Hasher::new(&[by_header("supi", false)]).is_empty());
+        assert!(Hasher::new(&[]).is_empty());
     }
 
     #[test]

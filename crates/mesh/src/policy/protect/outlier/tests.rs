@@ -202,6 +202,44 @@ fn too_many_failures_are_found_and_counts_begin_anew_with_each_interval() {
 }
 
 #[test]
+fn rates_are_judged_from_so_many_endpoints_on_that_had_requests() {
+    let one_bad = [(100, 0), (100, 0), (0, 100)];
+    for judge in [by_success_rate, by_failure_percentage] {
+        let by = by_rate(85);
+        let found = judge(Some(&by), &one_bad);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, 2);
+        assert_eq!(judge(Some(&by), &one_bad[1..]), [], "too few");
+        let quiet = [(100, 0), (100, 0), (0, 99)];
+        assert_eq!(judge(Some(&by), &quiet), [], "too few had so many requests");
+        let by = OutlierByRate {
+            request_volume: 0,
+            ..by
+        };
+        let idle = [(100, 0), (0, 0), (0, 100)];
+        assert_eq!(judge(Some(&by), &idle), [], "too few had any");
+    }
+}
+
+#[test]
+fn a_success_rate_within_the_spread_of_all_is_no_outlier() {
+    let by = by_rate(1900);
+    let spread = [(100, 0), (100, 0), (90, 10), (90, 10), (80, 20)];
+    assert_eq!(by_success_rate(Some(&by), &spread), []);
+    assert_eq!(by_success_rate(Some(&by), &[(100, 0); 3]), [], "all alike");
+}
+
+#[test]
+fn a_policy_without_an_interval_is_swept_each_millisecond() {
+    let at_once = OutlierPolicy {
+        interval: Duration::ZERO,
+        ..policy()
+    };
+    assert_eq!(interval(&at_once), Duration::from_millis(1));
+    assert_eq!(interval(&policy()), policy().interval);
+}
+
+#[test]
 fn enforcing_may_be_a_part() {
     let begin = Instant::now();
     let records = records(1000, begin);
