@@ -336,6 +336,18 @@ mod tests {
     }
 
     #[test]
+    fn rubbish_at_the_end_is_no_record_that_was_begun() {
+        let whole = log(&[(b"name", Some(b"value"))]);
+        for begun in [&whole[..3], &whole[..HEAD - 1], &[0; 20]] {
+            assert_eq!(step(KEY, begun, true), Step::Torn, "{begun:?}");
+        }
+        for other in [&b"x"[..], b"rubbish", &[0, 0, 1]] {
+            let length = other.len();
+            assert_eq!(step(KEY, other, true), Step::Rubbish { length });
+        }
+    }
+
+    #[test]
     fn says_how_many_bytes_it_needs() {
         let bytes = log(&[(b"name", Some(b"value"))]);
         assert_eq!(step(KEY, &bytes[..10], false), Step::More(HEAD));

@@ -82,3 +82,26 @@ pub(crate) fn encode(records: &[(&[u8], Option<&[u8]>)]) -> Vec<u8> {
     }
     log
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_are_as_long_as_they_may_be_and_no_longer() {
+        let of = |name: usize, value: usize| {
+            let lengths = [
+                (name as u32).to_le_bytes(),
+                (value as u32 + 1).to_le_bytes(),
+            ];
+            let head = [&lengths.concat()[..], &[0; 8]].concat();
+            match step(&head, false) {
+                Step::More(needed) => Some(needed),
+                _ => None,
+            }
+        };
+        assert_eq!(of(MAX_NAME, MAX_VALUE), Some(HEAD + MAX_NAME + MAX_VALUE));
+        assert_eq!(of(MAX_NAME + 1, 0), None);
+        assert_eq!(of(1, MAX_VALUE + 1), None);
+    }
+}

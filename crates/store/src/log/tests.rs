@@ -761,6 +761,12 @@ fn a_log_of_the_earlier_version_is_read_and_written_anew() {
     let store = Store::open(&disk).unwrap();
     assert_eq!(store.recovered.damaged, 1);
     assert_eq!(disk.read("/store/test.kept-1.log").unwrap(), spoilt);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("test.log"), &spoilt).unwrap();
+    let told = crate::check(folder.path(), "test", |_, _| true).unwrap();
+    let rotten = &told.damage[0];
+    // What it begins with is not right; it has no marks, so all behind it is lost.
+    assert_eq!(rotten.offset + rotten.length, spoilt.len() as u64);
     let torn = Store::open(&with(&old[..old.len() - 1])).unwrap();
     assert_eq!((torn.recovered.damaged, torn.recovered.torn), (0, 16));
 }
