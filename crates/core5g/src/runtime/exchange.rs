@@ -1,6 +1,7 @@
 //! What goes to another NF and what comes back, as data: a request, an answer, a failure.
 
-use corewire::{Body, Bytes, CallError, Code, ErrorKind, Headers, Operation, Request, Response};
+use corewire::{Body, Bytes, CallError, ErrorKind, Headers, Operation, Request, Response};
+use corewire_transport::mapping::status;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;
@@ -241,7 +242,7 @@ impl SbiFailure {
                 problem.map_or((None, None), |problem| (problem.status, problem.cause));
             status = http_status(response)
                 .or(told)
-                .or_else(|| Some(status_of(response.status.code())));
+                .or_else(|| Some(status::http_status(response.status.code())));
             cause = why;
         }
         Self {
@@ -346,28 +347,10 @@ struct Problem {
     cause: Option<String>,
 }
 
-/// The HTTP status of an answer that says none (`docs/http2.md`).
-const fn status_of(code: Code) -> u16 {
-    match code {
-        Code::Ok => 200,
-        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => 400,
-        Code::Unauthenticated => 401,
-        Code::PermissionDenied => 403,
-        Code::NotFound => 404,
-        Code::AlreadyExists | Code::Aborted => 409,
-        Code::ResourceExhausted => 429,
-        Code::Cancelled => 499,
-        Code::Unimplemented => 501,
-        Code::Unavailable => 503,
-        Code::DeadlineExceeded => 504,
-        Code::Unknown | Code::Internal | Code::DataLoss => 500,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corewire::Status;
+    use corewire::{Code, Status};
 
     #[test]
     fn a_request_is_an_operation_with_headers() {
