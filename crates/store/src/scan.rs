@@ -330,7 +330,8 @@ fn forget_stale(
         let Some((last, name)) = last.get(&fingerprint).filter(|(number, _)| *number > 0) else {
             continue;
         };
-        if *last < number {
+        // Of the same number is a whole copy behind the rotten record: it was taken for a repetition.
+        if *last <= number {
             let _removed = apply(name, None);
         }
         if let Some(damage) = found.damage.get_mut(place) {
@@ -498,4 +499,23 @@ fn without_zeros(file: &dyn StoreFile, length: u64) -> u64 {
         end = from;
     }
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_damage_has_its_name_in_reports() {
+        let kinds = [
+            (DamageKind::Rotten, "rotten"),
+            (DamageKind::Missing, "missing"),
+            (DamageKind::Repeated, "repeated"),
+            (DamageKind::Header, "header"),
+            (DamageKind::Unusable, "unusable"),
+        ];
+        for (kind, name) in kinds {
+            assert_eq!(kind.name(), name);
+        }
+    }
 }

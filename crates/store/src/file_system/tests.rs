@@ -52,6 +52,13 @@ fn a_file_holds_what_was_written_to_each_place() {
 }
 
 #[test]
+fn what_cannot_be_synchronised_says_so() {
+    // The kernel has nothing to bring to a disk there, and refuses (fsync(2), EINVAL).
+    let null = open(&OsFileSystem, Path::new("/dev/null"), Access::Read);
+    assert!(null.sync().is_err());
+}
+
+#[test]
 fn a_file_is_cut_and_made_longer_with_zeros_and_extending_never_cuts() {
     each(|on, folder| {
         on.create_folder(folder).unwrap();

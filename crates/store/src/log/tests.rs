@@ -320,9 +320,9 @@ fn refuses_while_the_disk_does_not_answer_for_longer_than_the_limit() {
     let mut store = Store::open(&disk).unwrap();
     store.put("a", "1").unwrap();
     lock(&store.log).syncing_since = Some(store.now.get());
-    store.now.set(store.now.get() + Duration::from_millis(4900));
+    store.now.set(store.now.get() + options().stall_limit);
     store.put("a", "2").unwrap();
-    store.now.set(store.now.get() + Duration::from_millis(200));
+    store.now.set(store.now.get() + Duration::from_millis(1));
     assert_eq!(store.put("a", "3"), Err(WriteError::Stalled));
     assert_eq!(store.state(), State::Refusing(WriteError::Stalled));
     // The disk answers: both changes that were taken are on it.
@@ -555,6 +555,32 @@ fn a_log_written_twice_behind_itself_is_read_once() {
     assert_eq!(store.held(), apply(&records));
     assert_eq!(store.recovered.damage[0].kind, DamageKind::Repeated);
     assert_eq!(store.recovered.lost, 0);
+}
+
+/// The last record stands there twice, and of one of the two a bit is wrong.
+#[test]
+fn of_a_doubled_record_the_whole_one_counts_only_when_it_comes_first() {
+    let (bytes, records) = small_log();
+    let (last, name, _) = records.last().unwrap();
+    let mut twice = bytes.clone();
+    twice.extend(&bytes[*last..]);
+
+    let mut second_rotten = twice.clone();
+    *second_rotten.last_mut().unwrap() ^= 1;
+    let store = Store::open(&with(&second_rotten)).unwrap();
+    assert_eq!(store.held(), apply(&records));
+    assert_eq!(store.recovered.lost, 0);
+    assert_eq!(store.recovered.damage[0].kind, DamageKind::Repeated);
+
+    // What the name had before must not be served as if it were the last value.
+    let mut first_rotten = twice;
+    first_rotten[bytes.len() - 1] ^= 1;
+    let store = Store::open(&with(&first_rotten)).unwrap();
+    let mut without = apply(&records);
+    without.remove(name);
+    assert_eq!(store.held(), without);
+    assert_eq!(store.recovered.lost, 1);
+    assert_eq!(store.recovered.damage[0].name.as_ref(), Some(name));
 }
 
 #[test]
