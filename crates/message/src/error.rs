@@ -72,7 +72,8 @@ impl CallError {
     /// A call that was not answered. With [`ErrorKind::Answered`] it counts as answered with
     /// [`Code::Unknown`].
     ///
-    /// `context` says what was going on and what to do next; it is for people.
+    /// `context` says what was going on and what to do next; it is for people. The constructors below say
+    /// what most callers mean.
     pub fn new(
         kind: ErrorKind,
         origin: Origin,
@@ -107,6 +108,41 @@ impl CallError {
             context,
             source: None,
         }))
+    }
+
+    /// [`ErrorKind::NotSent`]: any call may be tried again.
+    pub fn not_sent(origin: Origin, context: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotSent, origin, false, context)
+    }
+
+    /// [`ErrorKind::Refused`], by the peer: any call may be tried again elsewhere.
+    pub fn refused(context: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Refused, Origin::Peer, false, context)
+    }
+
+    /// [`ErrorKind::Overloaded`], before the call was executed.
+    pub fn overloaded(origin: Origin, context: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Overloaded, origin, false, context)
+    }
+
+    /// [`ErrorKind::Unsendable`]: the same message fails again.
+    pub fn unsendable(context: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unsendable, Origin::Local, false, context)
+    }
+
+    /// [`ErrorKind::FateUnknown`]: the connection was lost after the call was sent.
+    pub fn fate_unknown(context: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::FateUnknown, Origin::Transport, true, context)
+    }
+
+    /// [`ErrorKind::Cancelled`], after the call was sent.
+    pub fn cancelled(origin: Origin, context: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Cancelled, origin, true, context)
+    }
+
+    /// [`ErrorKind::Protocol`], by the peer, after the call was sent.
+    pub fn protocol(context: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Protocol, Origin::Peer, true, context)
     }
 
     /// The deadline passed.

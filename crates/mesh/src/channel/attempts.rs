@@ -420,7 +420,7 @@ impl<'p> Routed<'p> {
                 return loop_ended();
             }
             let why = cluster.why_no_endpoint(side);
-            CallError::new(ErrorKind::NotSent, Origin::Transport, false, why)
+            CallError::not_sent(Origin::Transport, why)
         })
     }
 

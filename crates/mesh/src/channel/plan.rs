@@ -12,7 +12,7 @@ use crate::policy::route::hash_policy::Hasher;
 use crate::policy::route::weighted::Weighted;
 use crate::policy::timeline::Timeline;
 use crate::policy::{resolve, route};
-use corewire_message::{Body, CallError, ErrorKind, Headers, Operation, Origin, Response};
+use corewire_message::{Body, CallError, Headers, Operation, Origin, Response};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -298,7 +298,7 @@ pub(crate) struct RouteView<'p> {
 }
 
 fn refuse(why: String) -> Verdict {
-    let error = CallError::new(ErrorKind::NotSent, Origin::Local, false, why);
+    let error = CallError::not_sent(Origin::Local, why);
     Verdict::Answer(Err(error))
 }
 

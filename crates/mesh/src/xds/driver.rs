@@ -499,12 +499,7 @@ fn receive(mut inbound: Inbound) -> Task<(Inbound, Result<Option<Body>, CallErro
 }
 
 fn not_sent(fault: impl std::fmt::Display) -> CallError {
-    CallError::new(
-        corewire_message::ErrorKind::NotSent,
-        corewire_message::Origin::Local,
-        false,
-        fault.to_string(),
-    )
+    CallError::not_sent(corewire_message::Origin::Local, fault.to_string())
 }
 
 /// Looks a host up on a thread of its own: the system's resolver blocks.

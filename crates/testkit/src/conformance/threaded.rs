@@ -124,6 +124,6 @@ impl Drop for Receiver {
 }
 
 fn given_up() -> CallError {
-    use corewire_message::{ErrorKind, Origin};
-    CallError::new(ErrorKind::Cancelled, Origin::Local, true, "given up before")
+    use corewire_message::Origin;
+    CallError::cancelled(Origin::Local, "given up before")
 }

@@ -4,8 +4,7 @@ use super::Network;
 use super::connection::{Role, SharedStream, Side};
 use super::world::ConnectionId;
 use corewire_message::{
-    Body, CallError, Code, ErrorKind, Headers, Inbound, Origin, Outbound, ReceiveMessages,
-    SendMessages,
+    Body, CallError, Code, Headers, Inbound, Origin, Outbound, ReceiveMessages, SendMessages,
 };
 use corewire_wire::CallId;
 use std::task::{Context, Poll};
@@ -143,15 +142,13 @@ fn give_up(network: &Network, place: Place, stream: &SharedStream, code: Code) {
     world.flush(id, side);
     drop(world);
     let context = "the call was given up";
-    let error = CallError::new(ErrorKind::Cancelled, Origin::Local, true, context);
+    let error = CallError::cancelled(Origin::Local, context);
     stream.end(Err(error), true);
 }
 
 fn over() -> CallError {
-    CallError::new(
-        ErrorKind::Cancelled,
+    CallError::cancelled(
         Origin::Peer,
-        true,
         "the call has ended; its end is told by the receiving side",
     )
 }

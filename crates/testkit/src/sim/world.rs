@@ -5,7 +5,7 @@ use super::executor::Executor;
 use super::link::Link;
 use super::random::Random;
 use super::{NodeId, Shared, SimService};
-use corewire_message::{CallContext, CallError, ErrorKind, Origin, Peer, Request};
+use corewire_message::{CallContext, CallError, Origin, Peer, Request};
 use corewire_wire::{CallId, Core, KindOf};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -485,12 +485,7 @@ impl World {
 }
 
 pub(super) fn no_connection() -> CallError {
-    CallError::new(
-        ErrorKind::NotSent,
-        Origin::Transport,
-        false,
-        "there is no connection",
-    )
+    CallError::not_sent(Origin::Transport, "there is no connection")
 }
 
 impl PartialEq for Due {

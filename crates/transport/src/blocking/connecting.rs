@@ -9,7 +9,7 @@ use crate::event_loop::{NO_TLS_THERE, after, clock};
 use crate::names::Addresses;
 use crate::{ClientOptions, Endpoint};
 use bytes::BytesMut;
-use corewire_message::{CallError, ErrorKind, Origin};
+use corewire_message::{CallError, Origin};
 use corewire_sys::{Address, Socket};
 use corewire_wire::{Core, Outbox};
 use std::io::{self, IoSlice};
@@ -238,7 +238,7 @@ fn send_out(socket: &Socket, outbox: &mut Outbox, until: Instant) -> io::Result<
 
 fn unreachable(endpoint: &Endpoint, error: Arc<io::Error>) -> CallError {
     let context = format!("{endpoint} could not be reached");
-    CallError::new(ErrorKind::NotSent, Origin::Transport, false, context).with_source(error)
+    CallError::not_sent(Origin::Transport, context).with_source(error)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::patience::Patience;
 use super::turns::Turns;
 use crate::event_loop::{ReadBuffers, is_half};
 use bytes::BytesMut;
-use corewire_message::{Body, CallError, ErrorKind, Headers, Origin, Response};
+use corewire_message::{Body, CallError, Headers, Response};
 use corewire_sys::{Berth, Berths, WakeFd};
 use corewire_wire::{CallId, Core, Outbox, Output};
 use std::cell::RefCell;
@@ -225,13 +225,7 @@ impl State {
 }
 
 fn lost(why: &str) -> CallError {
-    CallError::new(
-        ErrorKind::FateUnknown,
-        Origin::Transport,
-        true,
-        "the connection is lost",
-    )
-    .with_source(why.to_owned())
+    CallError::fate_unknown("the connection is lost").with_source(why.to_owned())
 }
 
 #[cfg(test)]

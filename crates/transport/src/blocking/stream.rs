@@ -4,7 +4,7 @@ use super::link::{Link, Wait};
 use super::state::Incoming;
 use crate::event_loop::clock;
 use corewire_message::blocking::StreamDriver;
-use corewire_message::{Body, CallError, Code, ErrorKind, Headers, Origin, Request};
+use corewire_message::{Body, CallError, Code, Headers, Origin, Request};
 use corewire_wire::CallId;
 use std::sync::Arc;
 use std::time::Instant;
@@ -119,10 +119,8 @@ impl Drop for BlockingStream {
 }
 
 fn ended() -> CallError {
-    CallError::new(
-        ErrorKind::Cancelled,
+    CallError::cancelled(
         Origin::Peer,
-        true,
         "the call has ended; its end is told by receiving",
     )
 }

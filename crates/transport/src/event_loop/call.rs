@@ -2,7 +2,7 @@
 
 use super::arena::Key;
 use super::inbox::{Command, Completion, Shared};
-use corewire_message::{CallError, ErrorKind, Origin, Request, Response};
+use corewire_message::{CallError, Origin, Request, Response};
 use corewire_wire::CallId;
 use std::future::Future;
 use std::pin::Pin;
@@ -112,10 +112,8 @@ impl Drop for CallFuture {
 
 /// The loop that drove this call is gone.
 pub(crate) fn loop_ended() -> CallError {
-    CallError::new(
-        ErrorKind::NotSent,
+    CallError::not_sent(
         Origin::Local,
-        false,
         "the event loop of this channel has ended; connect through a running one",
     )
 }

@@ -9,9 +9,7 @@ use crate::endpoint::Protocol;
 use crate::names::Addresses;
 use crate::tls::Secured;
 use crate::{ClientOptions, Endpoint, http2};
-use corewire_message::{
-    CallError, CallStream, Caller, ErrorKind, Event, Origin, Request, Response,
-};
+use corewire_message::{CallError, CallStream, Caller, Event, Origin, Request, Response};
 use corewire_sys::{Address, Socket};
 use corewire_wire::{Core, native};
 use std::future::poll_fn;
@@ -127,10 +125,8 @@ impl Channel {
         match self.not_before {
             Some(at) if now < at => {
                 let endpoint = &self.endpoint;
-                Err(CallError::new(
-                    ErrorKind::NotSent,
+                Err(CallError::not_sent(
                     Origin::Transport,
-                    false,
                     format!("{endpoint} could not be reached: {}", self.last_failure),
                 ))
             }
@@ -204,7 +200,7 @@ pub(crate) fn client_core(
         Ok(session) => Ok(Box::new(Secured::client(session, core))),
         Err(fault) => {
             let context = format!("{endpoint} cannot be spoken to with TLS");
-            let error = CallError::new(ErrorKind::NotSent, Origin::Local, false, context);
+            let error = CallError::not_sent(Origin::Local, context);
             Err(error.with_source(fault))
         }
     }

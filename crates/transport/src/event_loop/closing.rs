@@ -293,11 +293,11 @@ impl EventLoop {
 
 /// Ends what the core did not: nothing may be left waiting for a connection that is gone.
 fn end_callers(role: &mut Role, why: Option<&str>) {
-    use corewire_message::{CallError, ErrorKind, Origin};
+    use corewire_message::CallError;
     let lost = || {
         let why = why.unwrap_or("the peer closed it");
         let context = format!("the connection is lost: {why}");
-        CallError::new(ErrorKind::FateUnknown, Origin::Transport, true, context)
+        CallError::fate_unknown(context)
     };
     if let Role::Client { calls, .. } = role {
         calls

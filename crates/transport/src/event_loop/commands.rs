@@ -8,7 +8,7 @@ use super::connection::{Connection, Role, State};
 use super::inbox::{Command, Completion};
 use super::stream::StreamShared;
 use super::{EventLoop, Phase, Sleep, after};
-use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
+use corewire_message::{CallError, Code, Event, Origin, Request, Response};
 use corewire_sys::Interest;
 use corewire_wire::CallId;
 use std::sync::Arc;
@@ -248,10 +248,7 @@ impl EventLoop {
                 let endpoint = &found.endpoint;
                 let context = format!("{endpoint} cannot be connected to");
                 found.failed(now, error.to_string(), now.elapsed().subsec_nanos());
-                return Err(
-                    CallError::new(ErrorKind::NotSent, Origin::Transport, false, context)
-                        .with_source(error),
-                );
+                return Err(CallError::not_sent(Origin::Transport, context).with_source(error));
             }
         };
         let in_memory = connection.socket.is_memory();
@@ -283,7 +280,7 @@ impl EventLoop {
 
     fn cancel_stream(&mut self, stream: &Arc<StreamShared>, code: Code) {
         let context = "the call was given up";
-        let error = CallError::new(ErrorKind::Cancelled, Origin::Local, true, context);
+        let error = CallError::cancelled(Origin::Local, context);
         self.end_stream(stream, code, error);
     }
 

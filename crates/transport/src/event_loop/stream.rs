@@ -4,8 +4,7 @@ use super::arena::Key;
 use super::buffers::COPIED_BELOW;
 use super::inbox::{Command, Shared};
 use corewire_message::{
-    Body, CallError, Code, ErrorKind, Headers, Inbound, Origin, Outbound, ReceiveMessages,
-    SendMessages,
+    Body, CallError, Code, Headers, Inbound, Origin, Outbound, ReceiveMessages, SendMessages,
 };
 use corewire_wire::CallId;
 use std::collections::VecDeque;
@@ -275,10 +274,8 @@ impl Drop for Receiver {
 }
 
 fn over() -> CallError {
-    CallError::new(
-        ErrorKind::Cancelled,
+    CallError::cancelled(
         Origin::Peer,
-        true,
         "the call has ended; its end is told by the receiving side",
     )
 }

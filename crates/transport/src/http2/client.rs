@@ -86,10 +86,7 @@ impl Connection {
             return Err(not_sent("this end takes no more calls"));
         }
         if self.peer_drains {
-            return Err(CallError::new(
-                ErrorKind::Refused,
-                Origin::Peer,
-                false,
+            return Err(CallError::refused(
                 "the peer takes no more calls on this connection",
             ));
         }
@@ -133,10 +130,7 @@ impl Connection {
         path.extend_from_slice(name.as_bytes());
         if flavour == Flavour::Rest {
             if name.contains(['?', '#']) {
-                return Err(CallError::new(
-                    ErrorKind::Unsendable,
-                    Origin::Local,
-                    false,
+                return Err(CallError::unsendable(
                     "an operation whose name holds ? or # is no REST path",
                 ));
             }
@@ -467,12 +461,7 @@ impl Connection {
             return;
         }
         let error = if stream <= self.session.last_request_sent() {
-            CallError::new(
-                ErrorKind::FateUnknown,
-                Origin::Transport,
-                true,
-                "the connection was lost before an answer came",
-            )
+            CallError::fate_unknown("the connection was lost before an answer came")
         } else {
             not_sent("the connection was lost before the request was written")
         };
@@ -543,13 +532,13 @@ fn append_all(headers: &mut Headers, more: &Headers) {
 }
 
 fn not_sent(what: &'static str) -> CallError {
-    CallError::new(ErrorKind::NotSent, Origin::Transport, false, what)
+    CallError::not_sent(Origin::Transport, what)
 }
 
 fn overloaded(what: &'static str) -> CallError {
-    CallError::new(ErrorKind::Overloaded, Origin::Local, false, what)
+    CallError::overloaded(Origin::Local, what)
 }
 
 fn protocol(what: &'static str) -> CallError {
-    CallError::new(ErrorKind::Protocol, Origin::Peer, true, what)
+    CallError::protocol(what)
 }

@@ -151,10 +151,8 @@ impl Core for Connection {
             return Err(too_long(message.len(), self.config.max_message));
         }
         if self.session.queued_total() + message.len() > self.config.max_backlog {
-            return Err(CallError::new(
-                ErrorKind::Overloaded,
+            return Err(CallError::overloaded(
                 Origin::Local,
-                false,
                 "too many octets wait for this peer",
             ));
         }
@@ -316,14 +314,9 @@ impl Connection {
 }
 
 pub(super) fn too_long(length: usize, most: usize) -> CallError {
-    CallError::new(
-        ErrorKind::Unsendable,
-        Origin::Local,
-        false,
-        format!(
-            "a message of {length} octets is longer than the {most} that this connection sends"
-        ),
-    )
+    CallError::unsendable(format!(
+        "a message of {length} octets is longer than the {most} that this connection sends"
+    ))
 }
 
 /// Headers that a caller asks for and HTTP/2 cannot carry.
@@ -333,11 +326,6 @@ pub(super) fn check_headers(
 ) -> Result<(), CallError> {
     match head::unsendable(headers, max_octets) {
         None => Ok(()),
-        Some(why) => Err(CallError::new(
-            ErrorKind::Unsendable,
-            Origin::Local,
-            false,
-            why,
-        )),
+        Some(why) => Err(CallError::unsendable(why)),
     }
 }

@@ -6,9 +6,7 @@ use super::settings::ClientSession;
 use super::{ALPN_HTTP2, ALPN_NATIVE};
 use crate::event_loop::{ReadBuffers, Told, Tongues};
 use bytes::{Buf, Bytes, BytesMut};
-use corewire_message::{
-    Body, CallError, Code, ErrorKind, Event, Headers, Origin, Request, Response,
-};
+use corewire_message::{Body, CallError, Code, Event, Headers, Origin, Request, Response};
 use corewire_wire::{CallId, Core, Fault, Input, Outbox, Output};
 use rustls::{Connection, ServerConnection};
 use std::cell::RefCell;
@@ -255,7 +253,7 @@ impl Write for Gather<'_> {
 /// No call is known before there is a core.
 fn not_connected() -> CallError {
     let context = "the TLS handshake has not ended";
-    CallError::new(ErrorKind::NotSent, Origin::Local, false, context)
+    CallError::not_sent(Origin::Local, context)
 }
 
 impl Core for Secured {
@@ -315,7 +313,7 @@ impl Core for Secured {
         match self.core_mut()?.poll()? {
             Output::Failed { call, .. } if refused => {
                 let context = why.unwrap_or("the peer refused the connection");
-                let error = CallError::new(ErrorKind::NotSent, Origin::Peer, false, context);
+                let error = CallError::not_sent(Origin::Peer, context);
                 Some(Output::Failed { call, error })
             }
             output => Some(output),

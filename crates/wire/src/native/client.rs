@@ -24,12 +24,7 @@ impl Connection {
     fn may_send(&self) -> Result<(), CallError> {
         if self.closed || self.fault.is_some() {
             let context = "the connection is closed";
-            return Err(CallError::new(
-                ErrorKind::NotSent,
-                Origin::Transport,
-                false,
-                context,
-            ));
+            return Err(CallError::not_sent(Origin::Transport, context));
         }
         if matches!(self.role, Role::Server(_)) {
             return Err(local(
@@ -39,12 +34,7 @@ impl Connection {
         }
         if self.peer_drains.is_some() {
             let context = "the peer takes no more calls on this connection";
-            return Err(CallError::new(
-                ErrorKind::Refused,
-                Origin::Peer,
-                false,
-                context,
-            ));
+            return Err(CallError::refused(context));
         }
         if self.draining {
             return Err(local(ErrorKind::NotSent, "the connection is draining"));
@@ -243,7 +233,7 @@ impl Connection {
             let call = self.calls.get(slot);
             if !call.begun || call.number > last {
                 let context = "the peer takes no more calls on this connection";
-                let error = CallError::new(ErrorKind::Refused, Origin::Peer, false, context);
+                let error = CallError::refused(context);
                 self.failed(slot, error);
             }
         }

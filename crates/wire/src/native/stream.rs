@@ -7,11 +7,11 @@ use super::outgoing::Outgoing;
 use super::reassembly::{Partial, What};
 use crate::{CallId, Output};
 use bytes::{Bytes, BytesMut};
-use corewire_message::{Body, CallError, Code, ErrorKind, Headers, Origin, Response, Status};
+use corewire_message::{Body, CallError, Code, Headers, Origin, Response, Status};
 
 impl Connection {
     pub(super) fn queue_message(&mut self, call: CallId, message: Body) -> Result<(), CallError> {
-        let ended = |context| CallError::new(ErrorKind::Cancelled, Origin::Local, true, context);
+        let ended = |context| CallError::cancelled(Origin::Local, context);
         let slot = self
             .calls
             .find(call.number())
@@ -19,10 +19,7 @@ impl Connection {
         self.is_sendable(&Headers::new(), &message)?;
         let call = self.calls.get_mut(slot);
         let Some(stream) = call.stream.as_deref_mut() else {
-            return Err(CallError::new(
-                ErrorKind::Unsendable,
-                Origin::Local,
-                false,
+            return Err(CallError::unsendable(
                 "a unary call has one message each way",
             ));
         };
