@@ -27,9 +27,8 @@ use crate::scenario::{Figures, Length, NoResult, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
 
 pub(crate) use self::args::{Core5gArgs, EXAMPLES};
+pub(crate) use self::plan::NAME;
 
-/// Its name on the command line and in the records.
-pub(crate) const NAME: &str = "core";
 /// Where a record keeps what `--resume` needs.
 const REQUEST: &str = "request";
 

@@ -2,6 +2,7 @@
 //! Network Applications", for its eight adapters and ours.
 
 mod adapters;
+mod args;
 mod figures;
 mod own;
 mod peers;
@@ -24,7 +25,7 @@ use self::plan::Request;
 use self::profile::Spec;
 use self::run::{Bench, Raw};
 use self::talk::NoResult;
-use crate::args::{Between, GutiArgs, Tls};
+use crate::args::{Between, Tls};
 use crate::certificates::{self, Certificates};
 use crate::network::{Network, Side};
 use crate::probe;
@@ -34,6 +35,7 @@ use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
 
 pub(crate) use self::adapters::{Catalog, MIXED, mixed_ends, suffix};
+pub(crate) use self::args::{EXAMPLES, FloorArgs, GutiArgs};
 pub(crate) use self::figures::{latency, measured};
 pub(crate) use self::own::OwnPeer;
 pub(crate) use self::peers::Peers;

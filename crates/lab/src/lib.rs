@@ -57,12 +57,6 @@ pub use args::LabArgs;
 
 use args::{LabCommand, ScenarioArgs};
 
-/// Of this build; with the commit when the build was told (`COREWIRE_GIT_DESCRIBE`).
-pub(crate) const VERSION: &str = match option_env!("COREWIRE_GIT_DESCRIBE") {
-    Some(describe) => describe,
-    None => env!("CARGO_PKG_VERSION"),
-};
-
 /// Does what the command line says.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 //! a message can take here.
 
 mod args;
+mod bench;
 mod case;
 mod control;
 mod figures;
@@ -25,25 +26,21 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
-pub(crate) use self::args::ReplicaMode;
-pub(crate) use self::args::{EXAMPLES, MeshArgs};
-pub(crate) use self::path::{OF_HTTP2, PATHS};
+pub(crate) use self::args::{EXAMPLES, Http2Args, MeshArgs, Mtls};
+pub(crate) use self::case::NAME;
+pub(crate) use self::path::PATHS;
 pub(crate) use self::programs::Programs;
 
-pub(crate) use self::args::Mtls;
+use self::bench::Bench;
 use self::case::Case;
 use self::plan::{Request, Subject};
 use self::profile::Spec;
-use self::run::Bench;
 use crate::certificates::{Certificates, Host};
 use crate::probe;
 use crate::process::CpuPlan;
 use crate::record::{Baseline, Failure, Record};
 use crate::scenario::{Figures, NoResult, Outcome, Plan, Scenario, Step};
 use crate::stop::Stop;
-
-/// Its name on the command line and in the records.
-pub(crate) const NAME: &str = "mesh";
 
 /// Where a record keeps what `--resume` needs.
 const REQUEST: &str = "request";

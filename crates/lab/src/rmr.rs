@@ -37,17 +37,10 @@ use crate::stop::Stop;
 use crate::units::Rate;
 
 pub(crate) use self::args::{EXAMPLES, RmrArgs};
-pub(crate) use self::condition::{Condition, Nagle, Pin, name};
+pub(crate) use self::condition::{Condition, NAME, Nagle, Pin, name};
 pub(crate) use self::profile::HIGH;
 pub(crate) use self::subjects::DESCRIPTIONS;
 
-/// Its name on the command line and in the records.
-pub(crate) const NAME: &str = "rmr";
-
-/// The smallest message: what the programs write into each.
-const SMALLEST: u64 = 16;
-/// So long after the last message receivers end, where they do not know how many to wait for.
-const SILENCE: Duration = Duration::from_millis(300);
 /// Where a record keeps what `--resume` needs.
 const REQUEST: &str = "request";
 

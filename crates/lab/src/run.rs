@@ -8,10 +8,11 @@ use std::time::{Instant, SystemTime};
 use anyhow::bail;
 use serde::Deserialize as _;
 
-use crate::args::{CommonArgs, GutiArgs, Profile};
+use crate::args::{CommonArgs, Profile};
 use crate::clock::span;
 use crate::core5g::{Core5g, Core5gArgs};
 use crate::guti::Guti;
+use crate::guti::GutiArgs;
 use crate::mesh::{Mesh, MeshArgs};
 use crate::neighbour::{self, Neighbour};
 use crate::progress::Progress;

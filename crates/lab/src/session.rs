@@ -20,6 +20,12 @@ use crate::states::States;
 use crate::stop::Stop;
 use corewire_observe::utc::rfc3339;
 
+/// Of this build; with the commit when the build was told (`COREWIRE_GIT_DESCRIBE`).
+const VERSION: &str = match option_env!("COREWIRE_GIT_DESCRIBE") {
+    Some(describe) => describe,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// Windows are not shortened below this: fewer requests would say nothing.
 pub(crate) const SHORTEST_WINDOW: Duration = Duration::from_millis(100);
 
@@ -330,7 +336,7 @@ impl Session<'_> {
         }
         options.insert(neighbour::OPTION.into(), self.neighbours.clone());
         let mut all_versions = versions;
-        all_versions.insert("corewire".into(), crate::VERSION.into());
+        all_versions.insert("corewire".into(), VERSION.into());
         self.appender.append(&Record {
             schema: SCHEMA,
             cell: step.cell.clone(),

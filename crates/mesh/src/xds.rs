@@ -29,9 +29,11 @@ pub mod ads;
 mod bootstrap;
 mod client;
 mod driver;
+mod mailbox;
 mod name;
 mod validate;
 
 pub use bootstrap::{Bootstrap, BootstrapFault, BootstrapServer, BootstrapSource};
-pub use client::{BootstrapWait, Client, ClientOptions, Status, Watch};
+pub use client::{Client, Watch};
+pub use mailbox::{BootstrapWait, ClientOptions, Status};
 pub use name::{TargetName, TargetNameFault};

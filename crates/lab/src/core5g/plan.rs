@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::NAME;
 use super::args::{Core5gArgs, Flow, Threads, Transport};
 use crate::args::Profile;
 use crate::record::{Cell, Mode};
 use crate::scenario::{Length, Plan, Step, Turn};
+
+/// Its name on the command line and in the records.
+pub(crate) const NAME: &str = "core";
 
 /// Starting and ending a core; seen on a two-core machine.
 const STARTING: Duration = Duration::from_millis(900);

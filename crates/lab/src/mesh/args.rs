@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{CommonArgs, PeersArgs};
+use crate::args::{CommonArgs, PeersArgs, Profile};
+use crate::neighbour::Neighbour;
 use crate::units::{self, Rate};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -117,4 +118,50 @@ impl ReplicaMode {
 pub(crate) enum Mtls {
     On,
     Off,
+}
+
+/// Of `lab run http2`: paths of the mesh scenario, with a choice of their own.
+#[derive(Debug, Args)]
+pub(crate) struct Http2Args {
+    /// Repetitions of each cell, the subjects taking turns
+    #[arg(long, visible_alias = "repetitions", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+    /// Where the results go [default: out/mesh-<time>]; if it stops, go on with `lab run mesh --resume`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Core of the server process; the client gets the others [default: the last]
+    #[arg(long, value_name = "CPU")]
+    pub(crate) server_cpu: Option<usize>,
+    #[command(flatten)]
+    pub(crate) peers: PeersArgs,
+}
+
+impl From<Http2Args> for MeshArgs {
+    fn from(args: Http2Args) -> Self {
+        Self {
+            common: CommonArgs {
+                profile: Profile::Quick,
+                repeat: Some(args.repeat),
+                out: args.out,
+                resume: None,
+                patience: 15,
+                server_cpu: args.server_cpu,
+                neighbour: vec![Neighbour::None],
+                any_state: false,
+            },
+            path: super::path::OF_HTTP2.map(str::to_owned).to_vec(),
+            rate: vec![Rate::PerSecond(1_500), Rate::Max],
+            replicas: vec![30],
+            // All of them, so that a connection is all that a replica costs.
+            replica_mode: Some(ReplicaMode::Port),
+            envoy_per_replica: false,
+            hops: vec![1],
+            gateways: vec![1],
+            mtls: Mtls::Off,
+            measure: Vec::new(),
+            in_flight: 60,
+            envoy: None,
+            peers: args.peers,
+        }
+    }
 }

@@ -6,6 +6,9 @@ use super::args::{Measure, ReplicaMode};
 use super::path::Path;
 use crate::record::{Cell, Mode};
 
+/// Its name on the command line and in the records.
+pub(crate) const NAME: &str = "mesh";
+
 /// Octets of a request.
 pub(super) const PAYLOAD: u64 = 1024;
 
@@ -57,7 +60,7 @@ impl Case {
             Measure::Refusals => set(MEASURE, REFUSALS.to_owned()),
         };
         Cell {
-            scenario: super::NAME.to_owned(),
+            scenario: NAME.to_owned(),
             subject: self.path.name.to_owned(),
             mode: match self.rate {
                 Some(_) => Mode::Rate,

@@ -15,10 +15,10 @@ use corewire::{
 };
 use serde_json::Map;
 
+use super::bench::{Bench, Raw, total_cpu};
 use super::case::Case;
 use super::control;
 use super::path::Ends;
-use super::run::{Bench, Raw, total_cpu};
 use super::scratch::Scratch;
 use super::talk::LOOK;
 use super::topology::{BOOTSTRAP, Place, SERVICE, failed, spawn, words};

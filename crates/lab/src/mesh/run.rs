@@ -1,51 +1,27 @@
 //! One run: everything that stands around the gateways, the gateways, and what all of them used of
 //! the machine.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::args::Measure;
+use super::bench::{Bench, Raw, total_cpu};
 use super::case::{Case, PAYLOAD};
 use super::path::Ends;
-use super::programs::Programs;
 use super::talk::{Terms, results};
 use super::topology::{Place, Topology, spawn, words};
 use super::usage::{Role, Usage, Used, Watched};
 use super::{figures, refusals, update};
-use crate::certificates::Certificates;
-use crate::machine::{LoadWatch, process_cpu};
-use crate::process::{CpuPlan, Process};
+use crate::machine::LoadWatch;
+use crate::process::Process;
 use crate::quiet::RealTimeWatch;
-use crate::record::{Failure, MachineLoad, Measured};
+use crate::record::{Failure, Measured};
 use crate::scenario::{Length, NoResult};
 use crate::stop::Stop;
 
 /// Runs that another real-time program spoilt are done again, so often.
 const AGAIN: u32 = 2;
-
-/// What is the same for every run of a session.
-#[derive(Debug)]
-pub(super) struct Bench {
-    pub(super) programs: Programs,
-    pub(super) cpus: CpuPlan,
-    pub(super) in_flight: u32,
-    /// There when connections are secured.
-    pub(super) certificates: Option<Certificates>,
-    pub(super) warmup: Duration,
-    pub(super) patience: Duration,
-}
-
-/// A run that came to a result.
-#[derive(Debug)]
-pub(super) struct Raw {
-    pub(super) measured: Measured,
-    pub(super) partial: bool,
-    pub(super) load: MachineLoad,
-    pub(super) extra: Map<String, Value>,
-    pub(super) versions: BTreeMap<String, String>,
-}
 
 impl Bench {
     /// Runs one case.
@@ -232,12 +208,6 @@ impl Bench {
         used.fields(measured.requests, window, &mut extra);
         Ok(extra)
     }
-}
-
-/// Of ours and of the lab itself, for the machine's books.
-pub(super) fn total_cpu(watched: &[Watched]) -> Duration {
-    let of_processes: Duration = watched.iter().map(|it| process_cpu(it.pid)).sum();
-    of_processes + process_cpu(std::process::id())
 }
 
 fn nanoseconds(duration: Duration) -> u64 {

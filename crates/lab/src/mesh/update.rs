@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value};
 
+use super::bench::{Bench, Raw, total_cpu};
 use super::case::Case;
 use super::control::Service;
-use super::run::{Bench, Raw, total_cpu};
 use super::talk::LOOK;
 use super::topology::{Place, SERVICE, Topology, spawn, words};
 use super::usage::{Role, Watched};

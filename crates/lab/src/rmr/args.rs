@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::condition::{Exchange, Nagle, Pin};
+use super::condition::{Exchange, Nagle, Pin, SMALLEST};
 use crate::args::{CommonArgs, PeersArgs};
 use crate::units::{self, Rate};
 
@@ -103,9 +103,9 @@ pub(crate) struct RmrArgs {
 
 fn size(text: &str) -> Result<u64, String> {
     match units::bytes(text)? {
-        size if size < super::SMALLEST => Err(format!(
+        size if size < SMALLEST => Err(format!(
             "at least {} bytes, which the measurement itself needs",
-            super::SMALLEST
+            SMALLEST
         )),
         size => Ok(size),
     }

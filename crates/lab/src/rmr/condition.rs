@@ -2,12 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Cell, Mode};
 use crate::units::show_bytes;
+
+/// So long after the last message receivers end, where they do not know how many to wait for.
+pub(super) const SILENCE: Duration = Duration::from_millis(300);
+
+/// The smallest message: what the programs write into each.
+pub(super) const SMALLEST: u64 = 16;
+
+/// Its name on the command line and in the records.
+pub(crate) const NAME: &str = "rmr";
 
 /// Nagle's algorithm on the sender's connections. RMR leaves it on unless the application asks.
 #[derive(
@@ -108,7 +118,7 @@ impl Condition {
             set("exchange", name(self.exchange));
         }
         Cell {
-            scenario: super::NAME.to_owned(),
+            scenario: NAME.to_owned(),
             subject: subject.to_owned(),
             mode: match self.rate {
                 Some(_) => Mode::Rate,

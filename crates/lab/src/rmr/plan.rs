@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
-use super::condition::{Condition, Exchange, Nagle, Pin};
+use super::condition::{Condition, Exchange, Nagle, Pin, SILENCE};
 use super::profile::{Amount, Group, Spec, usual};
 use super::subjects::Subject;
 use crate::args::Profile;
@@ -244,7 +244,7 @@ fn share_of_budget(
 fn starting(condition: &Condition) -> Duration {
     let more = condition.senders + condition.receivers - 2 + u32::from(condition.swaps_per_s > 0);
     let silence = if condition.receivers > 1 {
-        super::SILENCE
+        SILENCE
     } else {
         Duration::ZERO
     };

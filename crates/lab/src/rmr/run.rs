@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::condition::{Condition, Exchange, Nagle, Pin};
+use super::condition::{Condition, Exchange, Nagle, Pin, SILENCE};
 use super::events::{Event, ManagerResult, ReceiverResult, SenderResult};
 use super::programs::Programs;
 use super::subjects::{End, Subject};
@@ -284,7 +284,7 @@ impl Bench {
     ) -> Result<Process, Failure> {
         let mut arguments = Arguments::new(&end.library, places.receivers[number]);
         arguments.option("--size", condition.size);
-        arguments.option("--silence-ms", super::SILENCE.as_millis());
+        arguments.option("--silence-ms", SILENCE.as_millis());
         arguments.flag("--attended");
         if condition.rate.is_some() {
             arguments.flag("--since-sent");
@@ -425,7 +425,7 @@ fn finish(sent: &[SenderResult], receivers: &[Process]) -> Result<Vec<ReceiverRe
     }
     let mut results = Vec::new();
     // A receiver that is slower than the senders has its queue to work off.
-    let deadline = Instant::now() + super::SILENCE + TO_FINISH * 4;
+    let deadline = Instant::now() + SILENCE + TO_FINISH * 4;
     for receiver in receivers {
         match await_event(receiver, deadline, "receiving the last messages", None)? {
             Event::Receiver(result) => results.push(*result),

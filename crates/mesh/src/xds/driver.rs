@@ -2,7 +2,7 @@
 
 use super::ads::{AdsCore, Input, Output, StreamId, Variant};
 use super::bootstrap::{Bootstrap, BootstrapSource};
-use super::client::{ClientOptions, Command, Inbox, Providers, Status};
+use super::mailbox::{ClientOptions, Command, Inbox, Providers, Status};
 use super::name::TargetName;
 use crate::config::{Resolution, Snapshot, SnapshotSource};
 use crate::observe::story;

@@ -1,17 +1,33 @@
 //! What a route does with a request: where it goes, how long that may take, how often it is tried.
 
-use super::filters::{http_status, overrides};
+use super::filters::{Overrides, http_status, overrides};
 use super::report::{Path, Report};
 use super::retry::retry_policy;
-use super::routes::{Around, RouteOverrides};
 use super::scalar::{duration, not_empty, rewrite, runtime_fraction};
 use crate::config::{
-    ClusterChoice, ClusterWeight, Forward, Fraction, HashPolicy, HashSource, Mirror, RouteAction,
+    ClusterChoice, ClusterWeight, Forward, Fraction, HashPolicy, HashSource, Mirror, RetryPolicy,
+    RouteAction,
 };
 use corewire_xds::envoy::config::core::v3::{DataSource, data_source};
 use corewire_xds::envoy::config::route::v3 as route;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What a route says in place of a listener's settings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RouteOverrides {
+    pub(crate) filters: Overrides,
+    /// By cluster, in the order of a weighted choice.
+    pub(crate) clusters: Vec<Overrides>,
+    /// The route says how long a stream may last, be it for ever.
+    pub(crate) says_stream_duration: bool,
+}
+
+/// Settings that routes take from what is around them.
+pub(super) struct Around {
+    pub(super) retry: Option<Arc<RetryPolicy>>,
+    pub(super) mirrors: Vec<Mirror>,
+}
 
 pub(super) fn route_action(
     action: Option<route::route::Action>,

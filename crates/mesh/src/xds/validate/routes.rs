@@ -5,8 +5,8 @@ use super::matchers::route_match;
 use super::metadata;
 use super::report::{Path, Report};
 use super::retry::retry_policy;
-use super::route_action::{mirrors, route_action};
-use crate::config::{Mirror, RetryPolicy, Route, RouteAction, RouteConfig, VirtualHost};
+use super::route_action::{Around, RouteOverrides, mirrors, route_action};
+use crate::config::{Mirror, Route, RouteAction, RouteConfig, VirtualHost};
 use corewire_xds::envoy::config::route::v3 as route;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -31,22 +31,6 @@ pub(crate) struct ConfigOverrides {
 pub(crate) struct HostOverrides {
     pub(crate) filters: Overrides,
     pub(crate) routes: Vec<RouteOverrides>,
-}
-
-/// The same for a route.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct RouteOverrides {
-    pub(crate) filters: Overrides,
-    /// By cluster, in the order of a weighted choice.
-    pub(crate) clusters: Vec<Overrides>,
-    /// The route says how long a stream may last, be it for ever.
-    pub(crate) says_stream_duration: bool,
-}
-
-/// Settings that routes take from what is around them.
-pub(super) struct Around {
-    pub(super) retry: Option<Arc<RetryPolicy>>,
-    pub(super) mirrors: Vec<Mirror>,
 }
 
 pub(super) fn route_config(
