@@ -1,4 +1,8 @@
 //! A running control plane: the server, and the thread that makes what it serves.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: its threads wait, and tell the hub the time"
+)]
 
 use crate::catalog::Catalog;
 use crate::config::{Config, ControlTls, Faults, MAX_CONFIG_OCTETS, TlsFiles};

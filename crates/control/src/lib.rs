@@ -26,7 +26,13 @@
 //! println!("serving at {}", control.addresses()[0]);
 //! # Ok::<(), corewire_control::StartFault>(())
 //! ```
-
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

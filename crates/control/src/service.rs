@@ -1,4 +1,8 @@
 //! The control plane as a service: registry, status, and xDS streams, on one port.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: streams come and go by the clock"
+)]
 
 use crate::codec::{self, Form};
 use crate::generated::control as message;

@@ -1,4 +1,8 @@
 //! Our own mesh client and our own control plane: a call finds its instances, and follows them.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 mod support;
 

@@ -8,6 +8,10 @@
 //!
 //! Envoy is looked for in `COREWIRE_ENVOY` and where `scripts/setup` puts it; the gRPC programs where
 //! `make peers` builds them, or in the folder `COREWIRE_PEERS`.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 mod support;
 

@@ -1,4 +1,8 @@
 //! TLS: the control plane's port and who may register there, and what it asks of our own client.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 mod support;
 

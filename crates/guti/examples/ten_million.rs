@@ -4,6 +4,10 @@
 //! ```sh
 //! cargo run --release -p corewire-guti --example ten_million
 //! ```
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 use std::time::Instant;
 

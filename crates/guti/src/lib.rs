@@ -27,6 +27,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 
 mod allocator;
 mod amf_id;

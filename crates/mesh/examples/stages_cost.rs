@@ -6,6 +6,10 @@
 //! ```
 //!
 //! Both ends are on one thread, so that the time of a call is the CPU that it takes.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 use corewire_mesh::config::{Address, Cluster, Endpoints, RouteConfig, Snapshot, Transport};
 use corewire_mesh::{Mesh, MeshOptions};

@@ -3,6 +3,10 @@
 //! ```text
 //! cargo run --release -p corewire-mesh --example xds_cost
 //! ```
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 #[path = "../tests/support/resources.rs"]
 mod resources;

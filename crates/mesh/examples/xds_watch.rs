@@ -3,6 +3,10 @@
 //! ```text
 //! GRPC_XDS_BOOTSTRAP=bootstrap.json cargo run -p corewire-mesh --example xds_watch -- smf-pdu-session
 //! ```
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 use corewire_mesh::config::{Resolution, Snapshot};
 use corewire_mesh::xds::{Client, ClientOptions};

@@ -7,7 +7,13 @@
 //!
 //! Not here: bytes on a wire (`corewire-wire`), sockets (`corewire-transport`), who is registered
 //! where (`corewire-control`).
-
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,6 +1,5 @@
 //! What the mesh's stages allocate for a request beyond what its transport does: nothing, except
 //! that headers too long for the stack are copied to the heap.
-
 #![expect(unsafe_code, reason = "counting allocations takes a global allocator")]
 
 use corewire_mesh::config::{

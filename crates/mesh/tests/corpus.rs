@@ -1,4 +1,8 @@
 //! Replays the fuzz targets' corpus, so that what was once found stays found.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 #[path = "support/resources.rs"]
 mod resources;

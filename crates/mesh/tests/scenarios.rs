@@ -1,5 +1,9 @@
 //! The stages together, in time that the test makes: minutes pass in milliseconds, the same each
 //! time.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 use corewire_mesh::config::{
     Backoff, LbPolicy, OutlierByRate, OutlierPolicy, RetryOn, RetryPolicy,

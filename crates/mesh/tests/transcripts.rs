@@ -19,6 +19,10 @@
 //! | `snapshot` | a new snapshot, in the lines below; `same` says that there is none |
 //! | `event TEXT` | the next event holds this text |
 //! | `resolve HOST`, `resolved HOST ADDRESS…` | a host is to be looked up; was |
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 #[path = "support/resources.rs"]
 mod resources;

@@ -1,5 +1,9 @@
 //! The xDS client over the real transport: first configuration, changes, a control plane that is
 //! gone and comes back, a bootstrap that comes late.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 #[path = "support/resources.rs"]
 mod resources;

@@ -1,5 +1,9 @@
 //! Any sequence of what can happen to an xDS client: it never panics, comes to rest, keeps what is
 //! good, and what it says fits what it holds.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 #[path = "support/resources.rs"]
 mod resources;

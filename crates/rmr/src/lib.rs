@@ -42,7 +42,13 @@
 //! assert_eq!(names, ["a:4560", "monitor:4560"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -5,6 +5,10 @@
 //! cargo run --release -p corewire-store --example compare -- fill /mount/of/a/small/tmpfs
 //! cargo run --release -p corewire-store --example compare -- flip /any/folder
 //! ```
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 use bytes::Bytes;
 use corewire_store::{Journal, Options};

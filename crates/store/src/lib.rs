@@ -28,7 +28,13 @@
 //! | [`file_system`] | what the store asks of the operating system, as a trait |
 //! | [`faulty`] | a file system in memory that fails, forgets and loses power on demand, for tests |
 //! | [`fuzzing`] | the entry of the fuzz target |
-
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]

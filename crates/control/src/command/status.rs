@@ -39,6 +39,7 @@ pub(super) struct StatusArgs {
     json: bool,
 }
 
+#[expect(clippy::disallowed_methods, reason = "the driver's clock")]
 pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let endpoint: Endpoint = match args.at.strip_prefix("unix:") {
         Some(path) => format!("native+unix:{path}").parse()?,

@@ -1,4 +1,5 @@
 //! The client for programs: a thread of its own asks the control plane, everybody else reads.
+#![expect(clippy::disallowed_methods, reason = "a thread waits with a timeout")]
 
 use super::bootstrap::BootstrapSource;
 use super::driver;

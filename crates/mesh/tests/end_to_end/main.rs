@@ -1,5 +1,9 @@
 //! A mesh between callers and real servers in this process: each policy as a network function
 //! meets it.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program of its own: it reads its clock"
+)]
 
 mod balanced;
 mod bench;
