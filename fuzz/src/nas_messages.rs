@@ -1,7 +1,7 @@
 //! NAS bears anything, plain and protected: what is read can be written and is read as the same.
 
-use corewire_core5g::aka::Kamf;
-use corewire_core5g::nas::{
+use corewire_core5g_aka::Kamf;
+use corewire_core5g_nas::{
     Ciphering, Integrity, Ksi, NasAlgorithms, NasMessage, NasSecurityContext, Side,
 };
 

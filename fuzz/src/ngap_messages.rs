@@ -1,8 +1,8 @@
 //! NGAP bears anything: what is read can be written and is read as the same, and what is refused has
 //! an answer that can be written.
 
-use corewire_core5g::ngap::NgapMessage;
-use corewire_core5g::ngap::transfer::{
+use corewire_core5g_ngap::NgapMessage;
+use corewire_core5g_ngap::transfer::{
     ModifyRequestTransfer, ModifyResponseTransfer, ReleaseCommandTransfer, SetupRequestTransfer,
     SetupResponseTransfer,
 };

@@ -1,6 +1,6 @@
 //! A document and its changes.
 
-use corewire_core5g::sbi::fuzzing;
+use corewire_core5g_sbi::fuzzing;
 
 pub(crate) fn run(data: &[u8]) {
     fuzzing::patches(data);

@@ -1,6 +1,6 @@
 //! A SUCI bears anything, as octets and as text, and so does whoever deconceals it.
 
-use corewire_core5g::aka::{HomeNetworkKey, HomeNetworkKeys, Suci, Supi};
+use corewire_core5g_aka::{HomeNetworkKey, HomeNetworkKeys, Suci, Supi};
 
 pub(crate) fn run(data: &[u8]) {
     let mut keys = HomeNetworkKeys::default();

@@ -10,13 +10,12 @@
 //!                                  runtime: event loops, the way to peers, registration, drain
 //! ```
 //!
-//! | module | holds |
+//! | module, or crate of its own | holds |
 //! |---|---|
 //! | `runtime` | how an NF process starts, finds its peers, calls them, and ends |
 //! | `selection` | which instance of a service a request goes to: priority, capacity, load, DNN, slice |
-//! | `token` | access tokens: signed by the NRF, verified by everybody |
-//! | `sbi` | service interfaces: resource router, models, problem documents, headers |
-//! | `ngap`, `nas`, `aka` | the only places that know the codecs and the cryptography |
+//! | [`sbi`] | service interfaces: resource router, models, problem documents, headers, access tokens |
+//! | [`ngap`], [`nas`], [`aka`] | the only places that know the codecs and the cryptography |
 //! | `amf`, `smf`, `upf` | access and mobility, sessions, user plane addresses |
 //! | `subscribers`, `durable` | who may use the network; what outlives a process (`corewire-store`) |
 //! | `nrf`, `udm`, `ausf`, `udsf` | registry, subscribers, authentication, stored contexts |
@@ -31,28 +30,28 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod aka;
 mod amf;
 mod ausf;
 mod durable;
-mod holder;
-pub mod nas;
-pub mod ngap;
 mod nrf;
 mod program;
 mod ran;
 mod runtime;
-pub mod sbi;
 mod selection;
 mod smf;
 mod source3;
 pub mod subscribers;
 mod tls;
-mod token;
 mod trace;
 mod udm;
 mod udsf;
 mod upf;
+
+pub use corewire_core5g_aka as aka;
+pub use corewire_core5g_nas as nas;
+pub use corewire_core5g_ngap as ngap;
+pub use corewire_core5g_sbi as sbi;
+use corewire_core5g_sbi::{holder, token};
 
 pub use amf::AmfArgs;
 pub use ausf::AusfArgs;

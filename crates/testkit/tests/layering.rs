@@ -11,7 +11,7 @@ use std::process::Command;
 const BEGIN: &str = "<!-- arrows:begin -->";
 const END: &str = "<!-- arrows:end -->";
 
-/// From each crate to those it depends on, by their names without `corewire-`.
+/// From each crate to those it depends on, by their folders below `crates`.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
 #[test]
@@ -110,9 +110,9 @@ fn actual() -> Arrows {
     );
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
-    let crates: BTreeSet<&str> = packages
+    let rooms: BTreeMap<&str, String> = packages
         .iter()
-        .map(|package| package["name"].as_str().unwrap())
+        .map(|package| (package["name"].as_str().unwrap(), room(package)))
         .collect();
     packages
         .iter()
@@ -122,21 +122,19 @@ fn actual() -> Arrows {
                 .unwrap()
                 .iter()
                 .filter(|dependency| dependency["kind"] != "dev")
-                .map(|dependency| dependency["name"].as_str().unwrap())
-                .filter(|name| crates.contains(name))
-                .map(room)
+                .filter_map(|dependency| rooms.get(dependency["name"].as_str().unwrap()).cloned())
                 .collect();
-            (room(package["name"].as_str().unwrap()), to)
+            (room(package), to)
         })
         .collect()
 }
 
-/// The crate's name in the document.
-fn room(crate_name: &str) -> String {
-    crate_name
-        .strip_prefix("corewire-")
-        .unwrap_or(crate_name)
-        .to_owned()
+/// The crate's name in the document: its folder below `crates`.
+fn room(package: &serde_json::Value) -> String {
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+    let crates = root().canonicalize().unwrap().join("crates");
+    let folder = manifest.parent().unwrap().strip_prefix(crates).unwrap();
+    folder.to_str().unwrap().to_owned()
 }
 
 fn root() -> PathBuf {

@@ -9,7 +9,7 @@ use crate::sbi::model::ausf::{
 };
 use crate::sbi::model::common::Link;
 use crate::sbi::model::udm::{AuthEvent, AuthenticationInfoRequest};
-use crate::sbi::{Exchange, HttpDate, Problem, Reply, Router};
+use crate::sbi::{Exchange, Problem, Reply, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl<H: HomeNetwork> Ausf<H> {
             AuthEvent {
                 nf_instance_id: self.instance.clone(),
                 success: good,
-                time_stamp: HttpDate::now().to_json_text(),
+                time_stamp: crate::runtime::wall_clock().to_json_text(),
                 auth_type: "5G_AKA".to_owned(),
                 serving_network_name: authentication.network.to_string(),
                 auth_removal_ind: None,

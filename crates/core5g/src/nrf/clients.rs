@@ -12,11 +12,10 @@
 //! | `--allow-nf TYPE:loopback` | every peer at a loopback address | TYPE |
 
 use crate::runtime::secret_in;
-use crate::sbi::{Exchange, Problem};
+use crate::sbi::{Exchange, Problem, is_loopback};
 use anyhow::Context as _;
 use aws_lc_rs::digest::{SHA256, digest};
 use corewire::{Headers, Peer};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -188,12 +187,6 @@ fn bearer(headers: &Headers) -> Option<&str> {
     value.strip_prefix("Bearer ")
 }
 
-/// Whether a peer is on this host by its address; one without an IP address is not taken for that.
-pub(crate) fn is_loopback(peer: &Peer) -> bool {
-    let address = peer.address.parse::<SocketAddr>();
-    address.is_ok_and(|address| address.ip().to_canonical().is_loopback())
-}
-
 fn of(secret: &str) -> [u8; 32] {
     let mut octets = [0; 32];
     octets.copy_from_slice(digest(&SHA256, secret.as_bytes()).as_ref());
@@ -291,17 +284,5 @@ mod tests {
         }
         let missing = ["SMF:/nowhere/at/all".parse().unwrap()];
         assert!(Clients::with_secret(Some(SECRET)).and(&missing).is_err());
-    }
-
-    #[test]
-    fn loopback_is_read_from_the_address_of_the_peer() {
-        let is = |address: &str| is_loopback(&Peer::new(address, "http2"));
-        assert!(
-            is("127.0.0.1:40112")
-                && is("127.9.8.7:1")
-                && is("[::1]:1")
-                && is("[::ffff:127.0.0.1]:1")
-        );
-        assert!(!is("10.0.0.1:1") && !is("[2001:db8::1]:1") && !is("unix") && !is(""));
     }
 }

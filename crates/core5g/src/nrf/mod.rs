@@ -23,7 +23,6 @@ mod subscriptions;
 mod tests;
 mod tokens;
 
-pub(crate) use clients::is_loopback;
 pub use program::NrfArgs;
 
 use book::{Book, Event};

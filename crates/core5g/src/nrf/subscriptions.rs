@@ -2,6 +2,7 @@
 
 use super::Nrf;
 use super::book::{Event, Profile};
+use crate::runtime::wall_clock;
 use crate::sbi::model::nrf::{SubscrCond, SubscriptionData};
 use crate::sbi::patch::PatchItem;
 use crate::sbi::{Exchange, HttpDate, Problem, Reply, Router, media};
@@ -113,7 +114,7 @@ impl Nrf {
         let number = self.subscriptions.last.fetch_add(1, Ordering::Relaxed) + 1;
         let id = number.to_string();
         data.subscription_id = Some(id.clone());
-        data.validity_time = Some(HttpDate::now().after(span).to_json_text());
+        data.validity_time = Some(wall_clock().after(span).to_json_text());
         let mut all = self.subscriptions.lock();
         if all.len() >= MAX_SUBSCRIPTIONS {
             return Err(Problem::new(507, "INSUFFICIENT_RESOURCES"));
@@ -132,7 +133,7 @@ impl Nrf {
         let found = all.get_mut(exchange.param("subscriptionID"));
         let (until, data) = found.ok_or_else(not_found)?;
         let mut renewed = SubscriptionData::clone(data);
-        renewed.validity_time = Some(HttpDate::now().after(span).to_json_text());
+        renewed.validity_time = Some(wall_clock().after(span).to_json_text());
         *until = Instant::now() + span;
         *data = Arc::new(renewed.clone());
         Ok(Reply::ok(&renewed))

@@ -712,7 +712,7 @@ fn source_3_registers_and_discovers_as_at_consul() {
 
 #[test]
 fn who_has_a_certificate_for_one_network_function_is_no_other() {
-    let pem = include_str!("../holder/named.pem");
+    let pem = include_str!("../../sbi/src/holder/named.pem");
     let lines = pem.lines().filter(|line| !line.starts_with('-'));
     let der = base64::engine::general_purpose::STANDARD.decode(lines.collect::<String>());
     let peer = Peer::new("a", "http2").with_certificate(Some(der.unwrap().into()));

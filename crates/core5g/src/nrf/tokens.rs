@@ -4,8 +4,9 @@
 //! who checks tokens gets its public half at `/oauth2/jwks` (RFC 7517).
 
 use super::Nrf;
+use crate::runtime::wall_clock;
 use crate::sbi::model::nrf::{AccessTokenErr, AccessTokenRsp};
-use crate::sbi::{Exchange, HttpDate, Problem, Query, Reply, Router};
+use crate::sbi::{Exchange, Problem, Query, Reply, Router};
 use crate::token::Signer;
 use serde_json::json;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ impl Nrf {
             (Some(instance), _) => json!([instance]),
             (None, target) => json!(target),
         };
-        let now = HttpDate::now().seconds();
+        let now = wall_clock().seconds();
         let claims = json!({
             "iss": self.tokens.issuer, "sub": instance, "aud": audience, "scope": scope,
             "iat": now, "exp": now + u64::from(self.tokens.lifetime),

@@ -3,7 +3,7 @@
 //!
 //! The key outlives the NRF's process: what it has signed stays good when it is started again.
 
-use crate::sbi::HttpDate;
+use crate::runtime::wall_clock;
 use crate::token::Signer;
 use anyhow::Context as _;
 use serde_json::json;
@@ -62,7 +62,7 @@ impl Secrets {
         let signer = Signer::new(Some(&key)).with_context(|| path.display().to_string())?;
         let claims = json!({
             "iss": "operator", "sub": "operator", "aud": nf_type, "scope": scope,
-            "exp": HttpDate::now().seconds() + LIFETIME,
+            "exp": wall_clock().seconds() + LIFETIME,
         });
         Ok(Some(format!("Bearer {}", signer.sign(&claims)?)))
     }

@@ -169,7 +169,7 @@ impl Look {
             "reqNfType": self.requester,
             "subscrCond": {"serviceName": self.service},
             "reqNotifEvents": ["NF_REGISTERED", "NF_DEREGISTERED", "NF_PROFILE_CHANGED"],
-            "validityTime": HttpDate::now().after(SUBSCRIBED).to_json_text(),
+            "validityTime": super::wall_clock().after(SUBSCRIBED).to_json_text(),
         });
         let request = SbiRequest::post(SUBSCRIPTIONS).json(&data)?.within(TIMEOUT);
         let request = self.runtime.grants().credited(request);
@@ -181,7 +181,7 @@ impl Look {
     }
 
     async fn renew(&self, id: &str) -> Result<Duration, SbiFailure> {
-        let until = HttpDate::now().after(SUBSCRIBED).to_json_text();
+        let until = super::wall_clock().after(SUBSCRIBED).to_json_text();
         let patch = json!([{"op": "replace", "path": "/validityTime", "value": until}]);
         let request = SbiRequest::patch(format!("{SUBSCRIPTIONS}/{id}"))
             .octets("application/json-patch+json", patch.to_string())

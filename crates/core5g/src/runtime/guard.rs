@@ -12,7 +12,7 @@
 
 use super::profile::Profile;
 use super::{Runtime, SbiRequest};
-use crate::sbi::{HttpDate, Problem};
+use crate::sbi::Problem;
 use crate::token::{Claims, KeySet, TokenFault};
 use corewire::Request;
 use std::collections::HashMap;
@@ -141,7 +141,7 @@ impl Guard {
         if !claims.is_for(self.profile.nf_type(), self.runtime.instance()) {
             return Err(self.unauthorized(Some("it is for another network function")));
         }
-        let left = claims.exp.saturating_sub(HttpDate::now().seconds());
+        let left = claims.exp.saturating_sub(super::wall_clock().seconds());
         if left == 0 {
             return Err(self.unauthorized(Some("it has expired")));
         }

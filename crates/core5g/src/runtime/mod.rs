@@ -38,6 +38,7 @@ pub(crate) use options::{NfOptions, random_instance, secret_in};
 pub(crate) use profile::Profile;
 pub(crate) use sbi::Sbi;
 
+use crate::sbi::HttpDate;
 use crate::trace::Trace;
 use advertised::Advertised;
 use anyhow::{Context as _, bail};
@@ -57,7 +58,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How long calls in flight get when the process is told to end.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -203,6 +204,11 @@ impl Runtime {
     fn profile(&self) -> &Profile {
         &self.0.profile
     }
+}
+
+/// The time of day, for documents that name it.
+pub(crate) fn wall_clock() -> HttpDate {
+    HttpDate::of(SystemTime::now())
 }
 
 /// Runs an NF until it is told to end. `make` builds its service when the loops run; requests that
