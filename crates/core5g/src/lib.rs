@@ -17,6 +17,7 @@
 //! | [`sbi`] | service interfaces: resource router, models, problem documents, headers, access tokens |
 //! | [`ngap`], [`nas`], [`aka`] | the only places that know the codecs and the cryptography |
 //! | `amf`, `smf`, `upf` | access and mobility, sessions, user plane addresses |
+//! | `ports`, `event_loops`, `due` | what procedures need of the world; what gives it to them; timers as data |
 //! | `subscribers`, `durable` | who may use the network; what outlives a process (`corewire-store`) |
 //! | `nrf`, `udm`, `ausf`, `udsf` | registry, subscribers, authentication, stored contexts |
 //! | `ran` | gNBs and UEs that attach and check what they get |
@@ -32,8 +33,11 @@
 
 mod amf;
 mod ausf;
+mod due;
 mod durable;
+mod event_loops;
 mod nrf;
+mod ports;
 mod program;
 mod ran;
 mod runtime;
@@ -43,6 +47,8 @@ mod source3;
 pub mod subscribers;
 mod tls;
 mod trace;
+#[cfg(test)]
+mod transcripts;
 mod udm;
 mod udsf;
 mod upf;

@@ -1,14 +1,15 @@
 //! `corewire nf amf`.
 
-use super::context::due::Due;
 use super::context::gnbs::Gnbs;
 use super::context::network::Network;
 use super::context::releases::Releases;
 use super::context::silence::{Patience, Silence};
 use super::context::ue::{Amf, Gutis, Numbers};
 use super::context::ues::Ues;
-use super::driver::{self, Loops};
+use super::driver;
 use super::procedures::namf;
+use crate::due::Due;
+use crate::event_loops::Loops;
 use crate::nas::{Ciphering, Integrity, Snssai, Tac, can_be_said};
 use crate::runtime::{NfOptions, Profile, serve};
 use anyhow::Context as _;

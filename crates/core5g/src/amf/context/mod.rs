@@ -1,7 +1,6 @@
 //! What an AMF knows: data, and what keeps it in order. Nothing here waits for a peer.
 
 pub(in crate::amf) mod admission;
-pub(in crate::amf) mod due;
 pub(in crate::amf) mod gnbs;
 pub(in crate::amf) mod link;
 pub(in crate::amf) mod mailbox;

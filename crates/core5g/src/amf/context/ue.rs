@@ -1,6 +1,5 @@
 //! A UE's context, the place where it is kept, what can happen to it, and what all UEs share.
 
-use super::due::Due;
 use super::gnbs::Gnbs;
 use super::link::{self, ConnectionId};
 use super::mailbox::{Delivered, Mail, Mailbox};
@@ -11,6 +10,7 @@ use super::silence::{IdleMark, Silence};
 use super::ues::{Claim, Ues};
 use crate::aka::Supi;
 use crate::amf::ports::{Clock, Peers, Sbi};
+use crate::due::Due;
 use crate::nas::{
     NasMessage, NasSecurityContext, PduSessionSet, STmsi, Snssai, UeSecurityCapability,
 };
@@ -38,7 +38,7 @@ pub(in crate::amf) struct Amf {
     pub(in crate::amf) silence: Silence,
     pub(in crate::amf) releases: Arc<Releases>,
     /// UEs that are paged, by when T3513 expires.
-    pub(in crate::amf) paged: Due,
+    pub(in crate::amf) paged: Due<AmfUeNgapId>,
     pub(in crate::amf) gnbs: Gnbs<Slot>,
     pub(in crate::amf) numbers: Numbers,
 }

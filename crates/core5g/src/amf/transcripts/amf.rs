@@ -1,8 +1,6 @@
 //! The AMF of a transcript, in its world.
 
-use super::args::{Args, tac};
-use super::world::World;
-use crate::amf::context::due::Due;
+use super::gnb::World;
 use crate::amf::context::gnbs::Gnbs;
 use crate::amf::context::network::Network;
 use crate::amf::context::releases::Releases;
@@ -10,8 +8,10 @@ use crate::amf::context::silence::{Patience, Silence};
 use crate::amf::context::ue::{Amf, Gutis, Numbers, Own};
 use crate::amf::context::ues::Ues;
 use crate::amf::task;
+use crate::due::Due;
 use crate::nas::{Ciphering, Integrity};
 use crate::runtime::{Flow, Gauge};
+use crate::transcripts::args::{Args, tac};
 use corewire_guti::{Allocator, Capacity, Guami, Plmn, TmsiKey};
 use std::sync::Arc;
 use std::time::Duration;

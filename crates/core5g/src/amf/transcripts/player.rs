@@ -1,11 +1,10 @@
 //! Plays a transcript: what happens to an AMF, line by line, and what it does then.
 
 use super::amf::{amf_of, plmn};
-use super::args::{Args, duration, message_name, tac};
+use super::gnb::{ToGnb, World, association};
 use super::said;
 use super::ue::TestUe;
 use super::words::Names;
-use super::world::{Answered, Output, Udsf, World, answer};
 use crate::aka::ServingNetwork;
 use crate::amf::context::ue::{Amf, Gnb};
 use crate::amf::procedures::{n2, namf};
@@ -13,7 +12,10 @@ use crate::nas::*;
 use crate::ngap::*;
 use crate::runtime::SbiFailure;
 use crate::sbi::{Multipart, Router};
-use corewire::{Headers, Operation, Request};
+use crate::transcripts::args::{Args, duration, message_name, tac};
+use crate::transcripts::world::{Answered, Output, Udsf, answer};
+use crate::transcripts::{self, Player as _};
+use corewire::Headers;
 use corewire_guti::Plmn;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -36,10 +38,12 @@ pub(super) struct Player {
     confirmed: Option<String>,
 }
 
-impl Player {
+impl transcripts::Player for Player {
+    const OUTPUTS: &'static [&'static str] = &["amf>", "sbi>"];
+
     /// An AMF with gNB 1, as the first line of a transcript wants it.
-    pub(super) fn new(settings: &str) -> Self {
-        let world = World::new();
+    fn new(settings: &str) -> Self {
+        let world = World::new("/nudsf-dr/v1/corewire/amf/records");
         let amf = amf_of(settings, &world);
         let mut player = Self {
             settings: settings.to_owned(),
@@ -59,19 +63,8 @@ impl Player {
         player
     }
 
-    /// Another process takes the AMF's place: it has nothing but what the UDSF has.
-    fn restart(&mut self) {
-        self.world.restart();
-        self.amf = amf_of(&self.settings, &self.world);
-        self.router = Arc::new(namf::router(Arc::clone(&self.amf)));
-        self.gnbs.clear();
-        self.ues.values_mut().for_each(|ue| ue.ran = None);
-        self.step("gnb: NG SETUP REQUEST");
-        let _set_up = self.outputs();
-    }
-
     /// Does what a line says.
-    pub(super) fn step(&mut self, line: &str) {
+    fn step(&mut self, line: &str) {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("tick", time) => self.world.pass(duration(time)),
             ("sbi<", rest) => {
@@ -101,12 +94,14 @@ impl Player {
     }
 
     /// What the AMF has done since it was last asked, a line each.
-    pub(super) fn outputs(&mut self) -> Vec<String> {
+    fn outputs(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(output) = self.world.output() {
             lines.push(match output {
-                Output::N2 { gnb, octets } => self.n2(gnb, &octets),
-                Output::Abort { gnb } => format!("amf> ends the association of gnb{gnb}"),
+                Output::Own(ToGnb::N2 { gnb, octets }) => self.n2(gnb, &octets),
+                Output::Own(ToGnb::Abort { gnb }) => {
+                    format!("amf> ends the association of gnb{gnb}")
+                }
                 Output::Request { at, request } => {
                     let (_, path, _, body) = request.parts();
                     if path.ends_with("/ue-authentications") {
@@ -118,6 +113,19 @@ impl Player {
             });
         }
         lines
+    }
+}
+
+impl Player {
+    /// Another process takes the AMF's place: it has nothing but what the UDSF has.
+    fn restart(&mut self) {
+        self.world.restart();
+        self.amf = amf_of(&self.settings, &self.world);
+        self.router = Arc::new(namf::router(Arc::clone(&self.amf)));
+        self.gnbs.clear();
+        self.ues.values_mut().for_each(|ue| ue.ran = None);
+        self.step("gnb: NG SETUP REQUEST");
+        let _set_up = self.outputs();
     }
 
     fn note_authentication(&mut self, asked: &Value) {
@@ -199,7 +207,7 @@ impl Player {
         let (name, args) = message_name(line);
         if !self.gnbs.contains_key(&number) {
             let peer = [127, 0, 0, number as u8].into();
-            let association = self.world.association(number);
+            let association = association(&self.world, number);
             let gnb = self.amf.gnbs.accept(peer, association).expect("room");
             self.amf.numbers.gnbs.up();
             self.gnbs.insert(number, gnb);
@@ -494,43 +502,12 @@ impl Player {
     fn ask(&mut self, line: &str) {
         let (path, rest) = line.split_once(' ').unwrap_or((line, ""));
         let args = Args::new(rest);
-        let operation = Operation::parse(path.trim_start_matches('/')).unwrap();
-        let mut headers = Headers::new();
-        let body = match rest.starts_with('{') {
-            true => {
-                headers.append("content-type", "application/json").unwrap();
-                rest.to_owned().into()
-            }
-            false => {
-                let (content_type, body) = said::transfer(&args);
-                headers.append("content-type", &content_type).unwrap();
-                body
-            }
+        let (content_type, body) = match rest.starts_with('{') {
+            true => ("application/json".to_owned(), rest.to_owned().into()),
+            false => said::transfer(&args),
         };
-        let request = Request::new(operation)
-            .with_headers(headers)
-            .with_body(body);
-        let (router, world) = (Arc::clone(&self.router), self.world.clone());
-        self.world.spawn(async move {
-            let response = router.answer(request).await;
-            let own = corewire_transport::mapping::status::http_status(response.status.code());
-            let named = response.headers.get_str("corewire-http-status");
-            let mut text = named.map_or_else(|| own.to_string(), str::to_owned);
-            if let Some(location) = response.headers.get_str("location") {
-                text += &format!(" location={location}");
-            }
-            let body = response.body.into_bytes();
-            let document: Value = serde_json::from_slice(&body).unwrap_or_default();
-            for member in ["cause", "detail"] {
-                if let Some(said) = document[member].as_str() {
-                    text += &format!(" {said}");
-                }
-            }
-            if let Some(params) = document.get("invalidParams") {
-                text += &format!(" {params}");
-            }
-            world.push(Output::Answer(text));
-        });
+        let asked = (content_type.as_str(), body);
+        transcripts::words::ask(&self.world, &self.router, path, asked, |_, _| String::new());
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a UE and another network function of a transcript say.
 
-use super::args::{Args, session};
 use super::ue::TestUe;
 use crate::nas::*;
 use crate::sbi::Multipart;
+use crate::transcripts::args::{Args, session};
 use serde_json::json;
 
 /// A NAS message of a UE.

@@ -8,9 +8,9 @@ use crate::ngap::{
 };
 use crate::runtime::SbiRequest;
 use crate::sbi::Multipart;
+use crate::transcripts::words::{add, list, root, spaced};
 use corewire_guti::Tmsi;
 use serde_json::Value;
-use std::fmt::Write;
 
 /// Temporary identities by the order in which they came up.
 #[derive(Default)]
@@ -188,35 +188,6 @@ impl Names {
     }
 }
 
-fn add(text: &mut String, more: String) {
-    if !more.is_empty() {
-        let _ = write!(text, " {more}");
-    }
-}
-
-/// `RegistrationRequest` as `REGISTRATION REQUEST`.
-fn spaced(name: &str) -> String {
-    let name = match name {
-        "DeregistrationRequestToUe" => "DeregistrationRequest",
-        "DeregistrationAcceptToUe" => "DeregistrationAccept",
-        "MmStatus" => return "5GMM STATUS".to_owned(),
-        "DownlinkNasTransport" => return "DL NAS TRANSPORT".to_owned(),
-        other => other,
-    };
-    let mut text = String::new();
-    for (at, letter) in name.char_indices() {
-        if letter.is_uppercase() && at > 0 {
-            text.push(' ');
-        }
-        text.push(letter.to_ascii_uppercase());
-    }
-    text
-}
-
-fn list<T>(items: &[T], word: impl Fn(&T) -> String) -> String {
-    items.iter().map(word).collect::<Vec<_>>().join(",")
-}
-
 fn tai(tai: &Tai) -> String {
     let [a, b, c] = tai.tac.0;
     u32::from_be_bytes([0, a, b, c]).to_string()
@@ -292,12 +263,4 @@ fn transfer(session: PduSessionId, octets: &[u8]) -> String {
         session.value(),
         String::from_utf8_lossy(octets)
     )
-}
-
-/// Scheme and authority of a URI.
-fn root(uri: &str) -> &str {
-    let path = uri
-        .find("://")
-        .and_then(|at| Some(at + 3 + uri[at + 3..].find('/')?));
-    &uri[..path.unwrap_or(uri.len())]
 }

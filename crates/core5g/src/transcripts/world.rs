@@ -1,10 +1,11 @@
-//! The ports of an AMF as a script plays them: a clock that stands until it is moved, peers that answer
-//! when the script says so, gNBs whose messages are kept; and tasks that run until all of them wait.
+//! The ports as a script plays them: a clock that stands until it is moved, peers that answer when the script
+//! says so; and tasks that run until all of them wait.
 
-use crate::amf::ports::{Association, Clock, Peers, Target, Wait};
+use crate::ports::{Clock, Peers, Target, Wait};
 use crate::runtime::{SbiAnswer, SbiFailure, SbiRequest};
 use bytes::Bytes;
 use corewire::Headers;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,12 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// Something that the AMF did.
-pub(super) enum Output {
-    /// It sent this to a gNB.
-    N2 { gnb: usize, octets: Vec<u8> },
-    /// It ended the association with a gNB.
-    Abort { gnb: usize },
+/// Something that the network function did; `T` is what it does beside requests and answers.
+pub(crate) enum Output<T> {
     /// It asks another network function; `at`: one instance of it.
     Request {
         at: Option<String>,
@@ -26,14 +23,16 @@ pub(super) enum Output {
     },
     /// It answered another network function.
     Answer(String),
+    /// What only it does.
+    Own(T),
 }
 
 /// An answer of another network function.
-pub(super) type Answered = Result<(SbiAnswer, Option<String>), SbiFailure>;
+pub(crate) type Answered = Result<(SbiAnswer, Option<String>), SbiFailure>;
 
 /// How the UDSF takes what it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Udsf {
+pub(crate) enum Udsf {
     Serves,
     /// It refuses to store: 507.
     Full,
@@ -41,15 +40,22 @@ pub(super) enum Udsf {
     Gone,
 }
 
-/// What the ports of one AMF share.
-#[derive(Clone)]
-pub(super) struct World(Arc<Mutex<State>>);
+/// What the ports of one network function share.
+pub(crate) struct World<T>(Arc<Mutex<State<T>>>);
 
-struct State {
+impl<T> Clone for World<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+struct State<T> {
     now: Instant,
+    /// Where its records are in the UDSF.
+    records_at: &'static str,
     numbers: u64,
     sleepers: Vec<(Instant, Waker)>,
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<Output<T>>,
     calls: VecDeque<Arc<Call>>,
     udsf: Udsf,
     records: BTreeMap<String, Bytes>,
@@ -76,11 +82,13 @@ impl Wake for Ready {
     }
 }
 
-impl World {
-    pub(super) fn new() -> Self {
+impl<T> World<T> {
+    /// Where the network function has its records at `records_at`.
+    pub(crate) fn new(records_at: &'static str) -> Self {
         let now = Instant::now();
         Self(Arc::new(Mutex::new(State {
             now,
+            records_at,
             numbers: 0,
             sleepers: Vec::new(),
             outputs: VecDeque::new(),
@@ -92,15 +100,15 @@ impl World {
     }
 
     /// Runs a task when the others do.
-    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.lock().tasks.push(Task {
             future: Box::pin(future),
             is_ready: Arc::new(Ready(AtomicBool::new(true))),
         });
     }
 
-    /// Runs the tasks until each waits for time, a peer or a gNB.
-    pub(super) fn run(&self) {
+    /// Runs the tasks until each waits for time or a peer.
+    pub(crate) fn run(&self) {
         loop {
             let mut tasks = std::mem::take(&mut self.lock().tasks);
             let mut has_run = false;
@@ -123,7 +131,7 @@ impl World {
     }
 
     /// Lets time pass, and what is due happen when it is.
-    pub(super) fn pass(&self, time: Duration) {
+    pub(crate) fn pass(&self, time: Duration) {
         let until = self.lock().now + time;
         loop {
             let mut state = self.lock();
@@ -143,8 +151,8 @@ impl World {
         }
     }
 
-    /// The AMF ends: its tasks, and what it waits for.
-    pub(super) fn restart(&self) {
+    /// The network function ends: its tasks, and what it waits for.
+    pub(crate) fn restart(&self) {
         let tasks = {
             let mut state = self.lock();
             state.calls.clear();
@@ -155,17 +163,17 @@ impl World {
         self.lock().outputs.clear();
     }
 
-    /// The next thing that the AMF did.
-    pub(super) fn output(&self) -> Option<Output> {
+    /// The next thing that the network function did.
+    pub(crate) fn output(&self) -> Option<Output<T>> {
         self.lock().outputs.pop_front()
     }
 
-    pub(super) fn push(&self, output: Output) {
+    pub(crate) fn push(&self, output: Output<T>) {
         self.lock().outputs.push_back(output);
     }
 
     /// Answers the request that has waited longest.
-    pub(super) fn answer(&self, answer: Answered) {
+    pub(crate) fn answer(&self, answer: Answered) {
         let call = self.lock().calls.pop_front();
         let call = call.expect("a request that waits for its answer");
         *call.answer.lock().unwrap() = Some(answer);
@@ -174,16 +182,13 @@ impl World {
         }
     }
 
-    pub(super) fn set_udsf(&self, udsf: Udsf) {
-        self.lock().udsf = udsf;
+    /// The UDSF has this record.
+    pub(crate) fn store(&self, record: &str, content: Bytes) {
+        self.lock().records.insert(record.to_owned(), content);
     }
 
-    /// An association of this gNB.
-    pub(super) fn association(&self, gnb: usize) -> Box<dyn Association> {
-        Box::new(Line {
-            world: self.clone(),
-            gnb,
-        })
+    pub(crate) fn set_udsf(&self, udsf: Udsf) {
+        self.lock().udsf = udsf;
     }
 
     /// What the UDSF answers.
@@ -198,6 +203,7 @@ impl World {
                 records.insert(path.to_owned(), body.clone());
                 done(204, &Bytes::new())
             }
+            (_, "GET") if path.starts_with('?') => done(200, &listed(records, path)),
             (_, "GET") => match records.get(path) {
                 Some(record) => done(200, record),
                 None => Err(SbiFailure::answered(404, "RECORD_NOT_FOUND")),
@@ -210,13 +216,24 @@ impl World {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.0.lock().unwrap()
     }
 }
 
+/// The records behind the one that `query` names, as the UDSF lists them.
+fn listed(records: &BTreeMap<String, Bytes>, query: &str) -> Bytes {
+    let (_, after) = query.rsplit_once("after=").expect("a place to go on");
+    let behind = records.iter().filter(|(id, _)| id.as_str() > after);
+    let listed = behind.map(|(id, record)| {
+        let record: Value = serde_json::from_slice(record).unwrap_or_default();
+        json!({"id": id, "record": record})
+    });
+    Value::from_iter(listed).to_string().into()
+}
+
 /// An answer of another network function.
-pub(super) fn answer(status: u16, headers: Headers, body: Bytes) -> SbiAnswer {
+pub(crate) fn answer(status: u16, headers: Headers, body: Bytes) -> SbiAnswer {
     SbiAnswer {
         status,
         headers,
@@ -224,7 +241,7 @@ pub(super) fn answer(status: u16, headers: Headers, body: Bytes) -> SbiAnswer {
     }
 }
 
-impl Clock for World {
+impl<T: Send> Clock for World<T> {
     fn now(&self) -> Instant {
         self.lock().now
     }
@@ -250,7 +267,7 @@ impl Clock for World {
     }
 }
 
-impl Peers for World {
+impl<T: Send> Peers for World<T> {
     fn call<'a>(
         &'a self,
         _event_loop: usize,
@@ -258,8 +275,10 @@ impl Peers for World {
         request: SbiRequest,
     ) -> Wait<'a, Answered> {
         let (method, path, _, body) = request.parts();
-        let store = path.strip_prefix("/nudsf-dr/v1/corewire/amf/records/");
-        let stored = store.map(|name| self.stored(method, name, body));
+        let records_at = self.lock().records_at;
+        let record = path.strip_prefix(records_at);
+        let record = record.map(|record| record.trim_start_matches('/'));
+        let stored = record.map(|record| self.stored(method, record, body));
         let at = match target {
             Target::At(uri) => Some(uri.to_owned()),
             Target::Service(_) | Target::Serving(..) => None,
@@ -277,28 +296,5 @@ impl Peers for World {
             *call.waker.lock().unwrap() = Some(cx.waker().clone());
             Poll::Pending
         }))
-    }
-}
-
-/// The association of a gNB, whose messages are kept.
-struct Line {
-    world: World,
-    gnb: usize,
-}
-
-impl Association for Line {
-    fn send(&self, _stream: u16, _name: &'static str, octets: &[u8]) {
-        self.world.push(Output::N2 {
-            gnb: self.gnb,
-            octets: octets.to_vec(),
-        });
-    }
-
-    fn streams(&self) -> u16 {
-        4
-    }
-
-    fn abort(&self) {
-        self.world.push(Output::Abort { gnb: self.gnb });
     }
 }

@@ -4,10 +4,10 @@ use crate::nas::{PduSessionId, PduSessionSet, Snssai, Tac};
 use std::time::Duration;
 
 /// What stands behind the name of a message: `key=value`, `"text"`, and words.
-pub(super) struct Args<'a>(pub(super) Vec<&'a str>);
+pub(crate) struct Args<'a>(pub(crate) Vec<&'a str>);
 
 impl<'a> Args<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         let mut rest = text.trim();
         let mut words = Vec::new();
         while !rest.is_empty() {
@@ -23,7 +23,7 @@ impl<'a> Args<'a> {
         Self(words)
     }
 
-    pub(super) fn value(&self, key: &str) -> Option<&'a str> {
+    pub(crate) fn value(&self, key: &str) -> Option<&'a str> {
         let found = self
             .0
             .iter()
@@ -31,18 +31,18 @@ impl<'a> Args<'a> {
         found.map(|value| value.trim_matches('"'))
     }
 
-    pub(super) fn has(&self, word: &str) -> bool {
+    pub(crate) fn has(&self, word: &str) -> bool {
         self.0.contains(&word)
     }
 
-    pub(super) fn text(&self) -> Vec<u8> {
+    pub(crate) fn text(&self) -> Vec<u8> {
         let text = self.0.iter().find(|word| word.starts_with('"'));
         text.map_or("", |text| text.trim_matches('"'))
             .as_bytes()
             .to_vec()
     }
 
-    pub(super) fn set(&self, key: &str) -> Option<PduSessionSet> {
+    pub(crate) fn set(&self, key: &str) -> Option<PduSessionSet> {
         let numbers = self
             .value(key)?
             .split(',')
@@ -52,28 +52,28 @@ impl<'a> Args<'a> {
         }))
     }
 
-    pub(super) fn slices(&self, key: &str) -> Vec<Snssai> {
+    pub(crate) fn slices(&self, key: &str) -> Vec<Snssai> {
         let slices = self.value(key).into_iter().flat_map(|list| list.split(','));
         slices.map(|slice| slice.parse().unwrap()).collect()
     }
 }
 
-pub(super) fn tac(text: &str) -> Tac {
+pub(crate) fn tac(text: &str) -> Tac {
     Tac::new(text.parse().unwrap()).unwrap()
 }
 
-pub(super) fn session(text: &str) -> PduSessionId {
+pub(crate) fn session(text: &str) -> PduSessionId {
     PduSessionId::new(text.parse().unwrap()).unwrap()
 }
 
 /// The words in capitals at the beginning, and the others.
-pub(super) fn message_name(line: &str) -> (&str, Args<'_>) {
+pub(crate) fn message_name(line: &str) -> (&str, Args<'_>) {
     let mut end = 0;
     for word in line.split_inclusive(' ') {
         if !word
             .trim()
             .chars()
-            .all(|letter| letter.is_ascii_uppercase())
+            .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
         {
             break;
         }
@@ -82,7 +82,7 @@ pub(super) fn message_name(line: &str) -> (&str, Args<'_>) {
     (line[..end].trim_end(), Args::new(&line[end..]))
 }
 
-pub(super) fn duration(text: &str) -> Duration {
+pub(crate) fn duration(text: &str) -> Duration {
     let digits = text.trim_end_matches(char::is_alphabetic);
     let number: u64 = digits.parse().expect("a number");
     match &text[digits.len()..] {
