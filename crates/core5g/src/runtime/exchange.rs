@@ -275,6 +275,13 @@ impl SbiFailure {
         }
     }
 
+    /// A request that nobody took.
+    #[cfg(test)]
+    pub(crate) fn not_sent() -> Self {
+        let (kind, origin) = (ErrorKind::NotSent, corewire::Origin::Local);
+        Self::of(CallError::new(kind, origin, false, "nobody is there"))
+    }
+
     /// With this body in the answer.
     #[cfg(test)]
     pub(crate) fn with_answer(self, content_type: &str, answer: impl Into<Bytes>) -> Self {
