@@ -10,11 +10,12 @@
 //! What it says nothing about is as in the other flow: what the UE may have comes with (10) and (18), as
 //! it does with an Update Location Answer (TS 29.272, 5.2.1.1); contexts go to the UDSF besides.
 
-use crate::runtime::{Flow, Sbi, SbiFailure, SbiRequest};
+use crate::ports::Sbi;
+use crate::runtime::{SbiFailure, SbiRequest};
 use serde_json::Value;
 
 /// The service whose operations these are.
-pub(crate) const SERVICE: &str = "nudm-uecm";
+const SERVICE: &str = "nudm-uecm";
 
 /// Asks the UDM for one of its UECM operations.
 ///
@@ -34,7 +35,7 @@ pub(crate) async fn ask(
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub(crate) fn request(
+fn request(
     operation: &str,
     supi_or_suci: &str,
     mut changes: Value,
@@ -43,17 +44,9 @@ pub(crate) fn request(
     SbiRequest::post(format!("/source3/v1/{SERVICE}/{operation}")).json(&changes)
 }
 
-/// Says what has become of a UE, where that flow drives; nothing otherwise. The procedure goes on
-/// without an answer.
-pub(crate) async fn tell(
-    sbi: &Sbi,
-    operation: &str,
-    whose: &str,
-    changes: impl FnOnce() -> Value + Send,
-) {
-    if sbi.flow() == Flow::Source3
-        && let Err(failure) = ask(sbi, operation, whose, changes()).await
-    {
+/// Says what has become of a UE. The procedure goes on without an answer.
+pub(crate) async fn tell(sbi: &Sbi, operation: &str, whose: &str, changes: Value) {
+    if let Err(failure) = ask(sbi, operation, whose, changes).await {
         tracing::warn!(name: "source3", "{operation}: the UDM: {failure}");
     }
 }

@@ -2,29 +2,37 @@
 //! replicas that each hold PDU sessions.
 //!
 //! ```text
-//!   AMF ── nsmf-pdusession ──▶ gateway ── any replica for a new session ──▶ pdu_session
-//!    ▲                            └────── the replica that holds it ──────▶     │  │
-//!    └──────────────── namf-comm: N1N2MessageTransfer ──────────────────────────┘  └─▶ UPF, UDM, UDSF
+//!   AMF ── nsmf-pdusession ──▶ gateway ── any replica for a new session ──▶ replica
+//!    ▲                            └────── the replica that holds it ──────▶  │  │
+//!    └──────────────── namf-comm: N1N2MessageTransfer ───────────────────────┘  └─▶ UPF, UDM, UDSF
 //! ```
 //!
 //! A session's context is stored in the UDSF; when its replica is gone, another takes it over.
+//!
+//! ```text
+//!   driver      event loops                                the only one that starts tasks
+//!   task        what is done behind an answer, in its order
+//!   procedures  one 3GPP procedure a file                  await peers, or a time
+//!   peers       requests to other NFs, one service a file
+//!   context     sessions, addresses, timers as data        waits for nothing
+//!   ports       Clock, Peers                               scripted in transcripts
+//! ```
+//!
+//! A file imports from its own layer and from those below it.
 
 mod args;
-mod gateway;
-mod models;
-mod pdu_session;
-mod reference;
+mod context;
+mod driver;
+mod peers;
+mod ports;
+mod procedures;
+mod task;
+#[cfg(test)]
+mod transcripts;
 
 pub use args::SmfArgs;
-pub(crate) use models::{
+pub(crate) use context::models::{
     N1N2MessageTransferReqData, N1N2MessageTransferRspData, N1N2MsgTxfrFailureNotification, PlmnId,
-    Slice, SmContextCreateData, SmContextUpdateData, n1, n2,
+    SM_CONTEXTS, Slice, SmContextCreateData, SmContextUpdateData, n1, n2,
 };
-pub(crate) use pdu_session::bit_rate;
-
-/// The service of the replicas; the gateway alone calls it.
-const REPLICA_SERVICE: &str = "corewire-pdu-session";
-/// The service that AMFs call.
-const SERVICE: &str = "nsmf-pdusession";
-/// Its resources (TS 29.502, 6.1.3.1).
-pub(crate) const SM_CONTEXTS: &str = "/nsmf-pdusession/v1/sm-contexts";
+pub(crate) use context::subscription::bit_rate;

@@ -1,7 +1,7 @@
 //! UPF: gives tunnels to sessions, and addresses to tunnels. There is no user plane yet.
 //!
 //! What the SMF asks is what N4 would say (TS 29.244: session establishment, modification, deletion),
-//! as messages: who brings PFCP and GTP-U puts them behind [`UserPlane`] on the SMF's side and leaves
+//! as messages: who brings PFCP and GTP-U puts them behind `smf::peers::upf::UserPlane` and leaves
 //! the procedures as they are.
 
 mod service;
@@ -9,4 +9,4 @@ mod tunnels;
 mod user_plane;
 
 pub use service::UpfArgs;
-pub(crate) use user_plane::{SERVICE, SessionKey, UserPlane};
+pub(crate) use user_plane::{Established, Modification, SERVICE, Tunnel};

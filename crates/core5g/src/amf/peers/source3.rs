@@ -6,7 +6,7 @@ use crate::amf::context::ue::Ue;
 use crate::amf::ports::Wait;
 use crate::runtime::{SbiFailure, SbiRequest};
 use crate::smf::Slice;
-use crate::source3::{SERVICE, request};
+use crate::source3::{ask, tell};
 use serde_json::{Value, json};
 
 const AUSF: &str = "nausf-auth";
@@ -24,7 +24,7 @@ impl Flow for Source3 {
             let place = json!({"location": location, "attach": "LOCATED", "supi": supi});
             let told = SbiRequest::post(LOCATION).json(&place)?;
             ue.sbi.call(AUSF, told).await?;
-            let context = ask(ue, "handle-location-update", &supi, place).await?;
+            let context = ask(&ue.sbi, "handle-location-update", &supi, place).await?;
             Ok(nudm::read_subscription(&context["subscription"]))
         })
     }
@@ -34,7 +34,7 @@ impl Flow for Source3 {
     }
 
     fn deregister<'a>(&'a self, ue: &'a Ue) -> Wait<'a, ()> {
-        Box::pin(async move { tell(ue, "handle-detach", &ue.supi_text(), json!({})).await })
+        Box::pin(async move { tell(&ue.sbi, "handle-detach", &ue.supi_text(), json!({})).await })
     }
 
     fn note<'a>(&'a self, ue: &'a Ue, milestone: Milestone<'a>) -> Option<Wait<'a, ()>> {
@@ -46,7 +46,7 @@ impl Flow for Source3 {
                 _ => ue.supi_text(),
             };
             for (operation, changes) in operations(ue, milestone) {
-                tell(ue, operation, &identity, changes).await;
+                tell(&ue.sbi, operation, &identity, changes).await;
             }
         }))
     }
@@ -114,21 +114,4 @@ fn operations(ue: &Ue, milestone: Milestone<'_>) -> Vec<(&'static str, Value)> {
             )]
         }
     }
-}
-
-async fn tell(ue: &Ue, operation: &str, identity: &str, changes: Value) {
-    if let Err(failure) = ask(ue, operation, identity, changes).await {
-        tracing::warn!(name: "source3", "{operation}: the UDM: {failure}");
-    }
-}
-
-/// Asks the UDM for one of its UECM operations.
-async fn ask(
-    ue: &Ue,
-    operation: &str,
-    identity: &str,
-    changes: Value,
-) -> Result<Value, SbiFailure> {
-    let request = request(operation, identity, changes)?;
-    ue.sbi.call(SERVICE, request).await?.json()
 }

@@ -1,0 +1,111 @@
+//! The user plane of a session: set up at establishment and service request, taken down when the UE
+//! becomes idle (TS 23.502, 4.2.3.2 and 4.2.6).
+
+use super::reply::{unavailable, updated};
+use crate::nas::SessionType;
+use crate::ngap::transfer::{GtpTunnel, SetupRequestTransfer, SetupResponseTransfer};
+use crate::runtime::SbiFailure;
+use crate::sbi::{Problem, Reply};
+use crate::smf::context::models::{SmContextUpdateData, n2};
+use crate::smf::context::replica::Replica;
+use crate::smf::context::session::{SmContext, State};
+use crate::smf::peers::upf::UserPlane as _;
+use crate::smf::peers::{flow, nudsf};
+use crate::smf::ports::Sbi;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// What the gNB needs to know to make its end (TS 38.413, 9.3.4.1).
+///
+/// # Errors
+/// When it cannot be encoded.
+pub(super) fn setup_request(context: &SmContext, uplink: GtpTunnel) -> Result<Bytes, SbiFailure> {
+    let transfer = SetupRequestTransfer {
+        uplink,
+        session_type: SessionType::Ipv4,
+        flows: vec![context.flow()],
+        rate: Some(context.rate()),
+    };
+    let octets = transfer
+        .encode()
+        .map_err(|error| SbiFailure::local(format!("a set-up that cannot be encoded: {error}")))?;
+    Ok(octets.into())
+}
+
+/// The UE wants to send: asks the gNB for its end (TS 29.502, 5.2.2.3.2.2).
+pub(super) async fn activate(
+    replica: &Replica,
+    context: Arc<SmContext>,
+    sbi: &Sbi,
+) -> Result<Reply, Problem> {
+    let uplink = match context.uplink {
+        Some(uplink) => uplink.into(),
+        None => sbi
+            .establish(context.reference)
+            .await
+            .map_err(unavailable)?,
+    };
+    let octets = setup_request(&context, uplink).map_err(unavailable)?;
+    let has_uplink = |context: &mut SmContext| context.uplink = Some(uplink.into());
+    nudsf::save(replica, context, sbi, has_uplink)
+        .await
+        .map_err(unavailable)?;
+    let data = SmContextUpdateData {
+        up_cnx_state: Some("ACTIVATING".to_owned()),
+        n2_sm_info: Some(n2::reference()),
+        n2_sm_info_type: Some("PDU_RES_SETUP_REQ".to_owned()),
+        ..SmContextUpdateData::default()
+    };
+    Ok(updated(&data, None, Some(octets)))
+}
+
+/// The gNB has made its end: downlink goes there.
+pub(super) async fn activated(
+    replica: &Replica,
+    context: Arc<SmContext>,
+    transfer: &[u8],
+    sbi: &Sbi,
+) -> Result<Reply, Problem> {
+    let transfer = SetupResponseTransfer::decode(transfer)
+        .map_err(|error| Problem::new(403, "N2_SM_ERROR").detail(error.to_string()))?;
+    let uplink = context.uplink.map(GtpTunnel::from);
+    sbi.redirect(context.reference, uplink, Some(transfer.downlink))
+        .await
+        .map_err(unavailable)?;
+    flow::activated(replica, sbi, &context.supi).await;
+    be(replica, context, State::Active, sbi).await?;
+    Ok(plane_is("ACTIVATED"))
+}
+
+/// The UE is idle, or its gNB could not make its end: downlink goes nowhere
+/// (TS 29.502, 5.2.2.3.2.3).
+pub(super) async fn deactivate(
+    replica: &Replica,
+    context: Arc<SmContext>,
+    sbi: &Sbi,
+) -> Result<Reply, Problem> {
+    let uplink = context.uplink.map(GtpTunnel::from);
+    sbi.redirect(context.reference, uplink, None)
+        .await
+        .map_err(unavailable)?;
+    be(replica, context, State::Inactive, sbi).await?;
+    Ok(plane_is("DEACTIVATED"))
+}
+
+async fn be(
+    replica: &Replica,
+    context: Arc<SmContext>,
+    state: State,
+    sbi: &Sbi,
+) -> Result<(), Problem> {
+    let saved = nudsf::save(replica, context, sbi, |context| context.state = state).await;
+    saved.map(drop).map_err(unavailable)
+}
+
+fn plane_is(state: &str) -> Reply {
+    let data = SmContextUpdateData {
+        up_cnx_state: Some(state.to_owned()),
+        ..SmContextUpdateData::default()
+    };
+    updated(&data, None, None)
+}

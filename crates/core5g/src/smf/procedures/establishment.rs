@@ -1,0 +1,185 @@
+//! PDU session establishment (TS 23.502, 4.3.2.2.1).
+//!
+//! ```text
+//!   AMF ── create: N1 request ──▶ SMF ─▶ UDM: what may the UE have?
+//!       ◀── 201, or an N1 reject ──┤
+//!                                  ├─▶ UPF: a tunnel        UDSF: the context
+//!       ◀── N1N2MessageTransfer ───┤   N1 accept for the UE, N2 set up for the gNB
+//!       ── update: N2 response ───▶ activation
+//! ```
+
+use super::reply::unavailable;
+use super::{activation, recovery, release};
+use crate::nas::SmCause;
+use crate::runtime::SbiFailure;
+use crate::sbi::{Exchange, Multipart, Problem, Reply};
+use crate::smf::context::job::Job;
+use crate::smf::context::models::{
+    ErrorDetail, SM_CONTEXTS, Slice, SmContextCreateData, SmContextCreatedData, SmContextError, n1,
+};
+use crate::smf::context::n1::{self as nas, Establishment, Request};
+use crate::smf::context::replica::Replica;
+use crate::smf::context::session::{SmContext, State};
+use crate::smf::peers::namf::{self, N2Info};
+use crate::smf::peers::upf::UserPlane as _;
+use crate::smf::peers::{flow, nudsf};
+use crate::smf::ports::Sbi;
+use std::sync::Arc;
+
+/// What is used when neither the UE nor the AMF names one.
+const DEFAULT_DNN: &str = "internet";
+
+/// CreateSMContext (TS 29.502, 5.2.2.2).
+pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<Reply, Problem> {
+    let message = exchange.multipart()?;
+    let data: SmContextCreateData = message.json()?;
+    let supi = data
+        .supi
+        .ok_or_else(|| Problem::mandatory_missing("/supi"))?;
+    let session = data
+        .pdu_session_id
+        .ok_or_else(|| Problem::mandatory_missing("/pduSessionId"))?;
+    let part = data
+        .n1_sm_msg
+        .as_ref()
+        .and_then(|part| message.part(&part.content_id))
+        .ok_or_else(|| Problem::mandatory_missing("/n1SmMsg"))?;
+    let asked = match nas::decode(part) {
+        Some(Request::Establishment(asked)) => asked,
+        _ => return Err(Problem::new(403, "N1_SM_ERROR")),
+    };
+    let sbi = replica.sbi();
+    recovery::until_done(&replica).await?;
+
+    let slice = data.s_nssai.unwrap_or(Slice { sst: 1, sd: None });
+    let dnn = data.dnn.unwrap_or_else(|| DEFAULT_DNN.to_owned());
+    let refuse = |status, cause, sm_cause| {
+        refused(
+            status,
+            cause,
+            nas::establishment_reject(session, asked.pti, sm_cause),
+        )
+    };
+    if let Err(sm_cause) = asked.acceptable() {
+        return refuse(403, "PDUTYPE_NOT_SUPPORTED", sm_cause);
+    }
+    let subscribed = flow::subscription(&replica, &sbi, &supi, &slice, &dnn)
+        .await
+        .map_err(unavailable)?;
+    let Some(subscription) = subscribed else {
+        return refuse(403, "DNN_DENIED", SmCause::NOT_SUBSCRIBED);
+    };
+    if !replica.pools().knows(&dnn) {
+        return refuse(403, "DNN_NOT_SUPPORTED", SmCause::UNKNOWN_DNN);
+    }
+    let reference = replica.new_reference();
+    let Some(address) = replica.pools().take(&dnn, reference) else {
+        return refuse(
+            500,
+            "INSUFFICIENT_RESOURCES_SLICE_DNN",
+            SmCause::INSUFFICIENT_RESOURCES,
+        );
+    };
+    let context = Arc::new(SmContext {
+        reference,
+        supi,
+        pdu_session_id: session,
+        slice,
+        dnn,
+        address,
+        subscription,
+        uplink: None,
+        status_uri: data.sm_context_status_uri,
+        state: State::Establishing,
+    });
+    let created = SmContextCreatedData {
+        pdu_session_id: Some(session),
+        s_nssai: Some(context.slice.clone()),
+        up_cnx_state: Some("ACTIVATING".to_owned()),
+    };
+    // The answer comes first: what follows goes to the AMF as a request of its own.
+    let before = replica.sessions.begin(&context);
+    let job = Job::Establish {
+        context,
+        asked,
+        before,
+    };
+    replica.begin(&sbi, job);
+    let location = format!("{SM_CONTEXTS}/{reference}");
+    Ok(Reply::created(&location, &created))
+}
+
+/// The part behind the answer: user plane, store, UE and gNB. `before` is the context that the session had
+/// before.
+pub(in crate::smf) async fn establish(
+    replica: &Arc<Replica>,
+    context: Arc<SmContext>,
+    asked: &Establishment,
+    before: Option<Arc<SmContext>>,
+    sbi: &Sbi,
+) {
+    if let Some(before) = before {
+        release::forget(replica, &before, sbi).await;
+    }
+    let reference = context.reference;
+    match set_up(replica, Arc::clone(&context), asked, sbi).await {
+        Ok(()) => flow::register(replica, sbi, &context).await,
+        Err(_) if replica.sessions.has_ended(reference) => {
+            // The UE asked for its session once more, or let go of it: nothing is to be said to
+            // it, and what was made meanwhile is undone.
+            if let Err(failure) = sbi.release(reference).await {
+                tracing::warn!(name: "upf-release-failed", "{reference}: the UPF keeps its tunnel: {failure}");
+            }
+        }
+        Err(failure) => {
+            tracing::warn!(name: "establishment-failed", "{reference}: not established: {failure}");
+            let cause = SmCause::INSUFFICIENT_RESOURCES;
+            let reject = nas::establishment_reject(context.pdu_session_id, asked.pti, cause);
+            // The UE's own timer (T3580) is the other way to learn it.
+            let _told = namf::transfer(sbi, &context, reject, None).await;
+            let _told = namf::notify_released(sbi, &context).await;
+            release::forget(replica, &context, sbi).await;
+        }
+    }
+}
+
+async fn set_up(
+    replica: &Replica,
+    context: Arc<SmContext>,
+    asked: &Establishment,
+    sbi: &Sbi,
+) -> Result<(), SbiFailure> {
+    let uplink = sbi.establish(context.reference).await?;
+    let has_uplink = |context: &mut SmContext| context.uplink = Some(uplink.into());
+    let context = nudsf::save(replica, context, sbi, has_uplink).await?;
+    replica.count();
+    let accept = nas::establishment_accept(&context, asked, &replica.options);
+    let info = N2Info {
+        kind: "PDU_RES_SETUP_REQ",
+        octets: activation::setup_request(&context, uplink)?,
+    };
+    namf::transfer(sbi, &context, accept, Some(info)).await?;
+    Ok(())
+}
+
+/// SmContextCreateError with the NAS message that says it to the UE (TS 29.502, 6.1.6.2.15).
+fn refused(
+    status: u16,
+    cause: &'static str,
+    n1_message: Option<bytes::Bytes>,
+) -> Result<Reply, Problem> {
+    let Some(octets) = n1_message else {
+        return Err(Problem::new(status, cause));
+    };
+    let error = SmContextError {
+        error: ErrorDetail {
+            status,
+            cause: cause.to_owned(),
+        },
+        n1_sm_msg: Some(n1::reference()),
+    };
+    let (content_type, body) = Multipart::new(&error)
+        .with(n1::ID, n1::MEDIA_TYPE, octets)
+        .encode();
+    Ok(Reply::octets(status, &content_type, body))
+}

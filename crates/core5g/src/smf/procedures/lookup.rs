@@ -1,0 +1,31 @@
+//! The session that a request is about.
+
+use super::reply::unavailable;
+use crate::sbi::{Exchange, Problem};
+use crate::smf::context::reference::SmContextRef;
+use crate::smf::context::replica::Replica;
+use crate::smf::context::session::SmContext;
+use crate::smf::peers::nudsf;
+use crate::smf::ports::Sbi;
+use std::sync::Arc;
+
+/// The context that a request names, held here or taken over from the store.
+///
+/// # Errors
+/// 404 when there is none, 504 when the store does not answer.
+pub(super) async fn context_of(
+    replica: &Replica,
+    exchange: &Exchange,
+    sbi: &Sbi,
+) -> Result<Arc<SmContext>, Problem> {
+    let gone = || Problem::new(404, "CONTEXT_NOT_FOUND");
+    let reference: SmContextRef = exchange.param("smContextRef").parse().map_err(|_| gone())?;
+    let found = nudsf::find(replica, reference, sbi).await;
+    let Some(context) = found.map_err(unavailable)? else {
+        // Ended by a replica that took it over; its address may be one of this one's.
+        replica.pools().give_back(reference);
+        return Err(gone());
+    };
+    replica.count();
+    Ok(context)
+}

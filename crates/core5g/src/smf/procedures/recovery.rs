@@ -1,0 +1,73 @@
+//! What an earlier process of this replica has left (TS 23.527, 4): addresses that are taken, and tunnels
+//! without a session.
+
+use crate::sbi::Problem;
+use crate::smf::context::reference::SmContextRef;
+use crate::smf::context::replica::Replica;
+use crate::smf::context::session::SmContext;
+use crate::smf::peers::nudsf;
+use crate::smf::peers::upf::UserPlane as _;
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long a new session waits for a replica that reads what is stored.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two looks at whether it has.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// Between two questions to a store that does not answer.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Reads what is stored, so that no address is given away twice, and lets the UPF forget what an
+/// earlier process of this address has begun and not stored; until `has_ended`.
+pub(in crate::smf) async fn run(replica: &Replica, has_ended: impl Fn() -> bool) {
+    let sbi = replica.sbi_at(0);
+    // Before anything new is begun here: what is there is of an earlier process.
+    let at_upf = sbi.sessions(&replica.new_reference().prefix()).await;
+    let stored = loop {
+        match nudsf::stored(&sbi).await {
+            Ok(contexts) => break contexts,
+            Err(_) if has_ended() => return,
+            Err(_) => {
+                let next = replica.clock.now() + ASK_AGAIN;
+                replica.clock.sleep_until(0, next).await;
+            }
+        }
+    };
+    keep_addresses(replica, &stored);
+    replica.recovered.store(true, Ordering::Release);
+    let stored: HashSet<SmContextRef> = stored.iter().map(|context| context.reference).collect();
+    let left = at_upf.unwrap_or_default().into_iter();
+    for session in left.filter(|session| !stored.contains(session)) {
+        if let Err(failure) = sbi.release(session).await {
+            tracing::warn!(name: "upf-release-failed", "the UPF keeps a tunnel without a session: {failure}");
+        }
+    }
+}
+
+/// Keeps the addresses of stored sessions.
+fn keep_addresses(replica: &Replica, stored: &[SmContext]) {
+    let mut pools = replica.pools();
+    for context in stored {
+        if !replica.sessions.has_ended(context.reference) {
+            pools.keep(&context.dnn, context.address, context.reference);
+        }
+    }
+}
+
+/// Completes when addresses can be given away.
+///
+/// # Errors
+/// 503 when the store does not answer.
+pub(super) async fn until_done(replica: &Replica) -> Result<(), Problem> {
+    let until = replica.clock.now() + PATIENCE;
+    while !replica.recovered.load(Ordering::Acquire) {
+        let now = replica.clock.now();
+        if now >= until {
+            let detail = "the store of contexts does not answer";
+            return Err(Problem::new(503, "NF_CONGESTION").detail(detail));
+        }
+        replica.clock.sleep_until(0, now + LOOK_AGAIN).await;
+    }
+    Ok(())
+}

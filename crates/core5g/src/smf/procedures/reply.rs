@@ -1,0 +1,31 @@
+//! What the procedures answer to the AMF.
+
+use crate::runtime::SbiFailure;
+use crate::sbi::{Multipart, Problem, Reply};
+use crate::smf::context::models::{SmContextUpdateData, n1, n2};
+use bytes::Bytes;
+
+/// SmContextUpdatedData (TS 29.502, 6.1.6.2.5), with its parts.
+pub(in crate::smf) fn updated(
+    data: &SmContextUpdateData,
+    n1_message: Option<Bytes>,
+    n2_info: Option<Bytes>,
+) -> Reply {
+    if n1_message.is_none() && n2_info.is_none() {
+        return Reply::ok(data);
+    }
+    let mut message = Multipart::new(data);
+    if let Some(octets) = n1_message {
+        message = message.with(n1::ID, n1::MEDIA_TYPE, octets);
+    }
+    if let Some(octets) = n2_info {
+        message = message.with(n2::ID, n2::MEDIA_TYPE, octets);
+    }
+    let (content_type, body) = message.encode();
+    Reply::octets(200, &content_type, body)
+}
+
+/// An NF that this one needs did not answer.
+pub(in crate::smf) fn unavailable(failure: SbiFailure) -> Problem {
+    Problem::new(504, "TARGET_NF_NOT_REACHABLE").detail(failure.to_string())
+}
