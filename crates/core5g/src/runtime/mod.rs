@@ -133,12 +133,6 @@ impl Runtime {
         self.0.advertised.socket_address()
     }
 
-    /// The root of another NF of this core, which is reached as this one is.
-    pub(crate) fn root_at(&self, authority: impl std::fmt::Display) -> String {
-        let scheme = self.0.api_root.split("://").next().unwrap_or("http");
-        format!("{scheme}://{authority}")
-    }
-
     /// Which operations drive the procedures.
     pub(crate) fn flow(&self) -> Flow {
         self.0.flow

@@ -3,9 +3,9 @@
 //! A method other than POST, a query and a status other than 200 travel in headers that belong to the
 //! transport (`docs/http2.md`); over REST they are what they look like.
 
+use super::Runtime;
 use super::directory::Known;
 use super::exchange::{SbiAnswer, SbiFailure, SbiRequest};
-use super::{Flow, Runtime};
 use crate::selection::Wanted;
 use crate::trace::{self, Kind, Moment};
 use corewire::{CallError, Caller, Client, Code, ErrorKind, Operation, Request, Response};
@@ -34,11 +34,6 @@ impl Sbi {
             runtime,
             loop_index,
         }
-    }
-
-    /// Which operations drive the procedures.
-    pub(crate) fn flow(&self) -> Flow {
-        self.runtime.flow()
     }
 
     /// Calls an instance of `service`, whichever the mesh chooses. While there is none that takes
