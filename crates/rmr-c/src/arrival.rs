@@ -3,7 +3,7 @@
 
 use crate::message::Message;
 use crate::native::incoming::NativeReceiver;
-use crate::native::record;
+use crate::native::received;
 use bytes::BytesMut;
 use corewire_rmr::LossKind;
 use corewire_sys::Socket;
@@ -53,7 +53,7 @@ impl<'a> Incoming<'a> {
         match self {
             Self::Si95(header) if header.flags() & flags::CALL != 0 => None,
             Self::Si95(header) => Some(header.call_id()).filter(|call_id| *call_id != 0),
-            Self::Native(record) => record::reply_to(record),
+            Self::Native(record) => received::reply_to(record),
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Incoming<'a> {
     pub(crate) fn room(&self) -> usize {
         match self {
             Self::Si95(header) => TRANSPORT_OCTETS + header.layout().total(),
-            Self::Native(record) => record::room(record),
+            Self::Native(record) => received::room(record),
         }
     }
 
@@ -77,7 +77,7 @@ impl<'a> Incoming<'a> {
     pub(crate) fn fill(&self, message: &mut Message, standard: usize) -> bool {
         match self {
             Self::Si95(header) => message.take_in(header, standard),
-            Self::Native(record) => record::fill(record, message, standard),
+            Self::Native(record) => received::fill(record, message, standard),
         }
     }
 }

@@ -1,23 +1,23 @@
 //! What `rmr_init` makes: names, sockets, routes, links and the threads behind them.
 
 use crate::arrival::{Arrival, Incoming};
-use crate::control;
 use crate::driver::Limits;
 use crate::inbox::Inbox;
 use crate::interfaces;
-use crate::link::{Carriage, Link, Patience};
-use crate::log::{self, say};
+use crate::link::{Carriage, Link, Shared};
+use crate::log::say;
 use crate::memories;
 use crate::message::{Message, Names, OVERHEAD};
-use crate::nng::{self, NngReceiver};
+use crate::nng::NngReceiver;
 use crate::pool::Pool;
-use crate::surroundings::{Conduct, Surroundings};
+use crate::send_timeout::SendTimeout;
+use crate::shared::Conduct;
 use corewire_rmr::{
     Bind, EndpointCounters, EndpointId, Identity, LossKind, Router, Settings, Slots, TableLimits,
     Transport,
 };
 use corewire_sys::{Address, Listener};
-use corewire_wire::rmr::{DATA_PORT, MEID_OCTETS};
+use corewire_wire::rmr::MEID_OCTETS;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::NonNull;
@@ -47,7 +47,7 @@ const NNG_LINGER: Duration = Duration::from_millis(50);
 pub(crate) struct Context {
     names: Names,
     router: Arc<Router>,
-    around: Arc<Surroundings>,
+    shared: Arc<Shared>,
     inbox: Inbox,
     pool: Pool,
     links: Slots<Arc<Link>>,
@@ -69,38 +69,6 @@ static CONTEXTS: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 type Opened = (u32, &'static Context);
 
 impl Context {
-    /// Opens a context at `port` with what the environment says.
-    ///
-    /// # Errors
-    /// What the system says, or that the environment asks for what is not there.
-    pub(crate) fn open(port: Option<&str>, payload: i32, flags: i32) -> io::Result<&'static Self> {
-        log::init();
-        let (settings, faults) = Settings::from_env(|name| std::env::var(name).ok());
-        for fault in faults {
-            say!(Warning, "{fault}");
-        }
-        if settings.warnings && log::level() < log::Level::Warning as i32 {
-            log::set_level(log::Level::Warning as i32);
-        }
-        if settings.transport == Transport::Nng {
-            nng::load()?;
-        }
-        let port = port_of(port)?;
-        let context = Self::listen(&settings, port, payload, flags)?;
-        if flags & NO_THREAD != 0 {
-            context.router.set_ready();
-        } else {
-            let started = thread::Builder::new()
-                .name("rmr-routes".to_owned())
-                .spawn(move || control::run(context, &settings));
-            if let Err(error) = started {
-                context.close(CLOSING);
-                return Err(error);
-            }
-        }
-        Ok(context)
-    }
-
     /// A context for the messages of a route manager.
     pub(crate) fn open_control(settings: &Settings, port: u16) -> io::Result<&'static Self> {
         let context = Self::listen(settings, port, 5 * 1024, NO_THREAD)?;
@@ -108,7 +76,11 @@ impl Context {
         Ok(context)
     }
 
-    fn listen(
+    /// A context that listens at `port`, without routes.
+    ///
+    /// # Errors
+    /// What the system says, or that the settings ask for what is not there.
+    pub(crate) fn listen(
         settings: &Settings,
         port: u16,
         payload: i32,
@@ -141,7 +113,7 @@ impl Context {
             name: identity.name().into(),
             address: identity.source_ip(name_only).into(),
         };
-        let around = Arc::new(Surroundings::new(Conduct {
+        let shared = Arc::new(Shared::new(Conduct {
             gathers: settings.gather,
             holds_unread: settings.hold_unread,
         }));
@@ -152,24 +124,24 @@ impl Context {
             let receiver = NngReceiver::listen(&at, settings.max_message).inspect_err(|error| {
                 say!(Critical, "cannot listen at {at}: {error}");
             })?;
-            (Inbox::served(Arc::clone(&around)), Some(receiver))
+            (Inbox::served(Arc::clone(&shared)), Some(receiver))
         } else {
             let limits = Limits {
                 message: settings.max_message,
                 partial: settings.max_partial,
-                holds_floods: settings.hold_floods,
+                holds_bursts: settings.hold_floods,
             };
             let memory = (settings.transport == Transport::Shm)
                 .then(|| offer_memory(SocketAddr::new(bind, port)))
                 .flatten();
-            let inbox = Inbox::new(listener, memory, Arc::clone(&around), limits, stamps)?;
+            let inbox = Inbox::new(listener, memory, Arc::clone(&shared), limits, stamps)?;
             (inbox, None)
         };
         let context = Self {
             names,
             router: Arc::new(Router::new(identity, TableLimits::default())),
             inbox,
-            around,
+            shared,
             pool: Pool::new(OVERHEAD + usual.max(LEAST_PAYLOAD) + SPARE_ROOM),
             links: Slots::new(),
             carriage: match settings.transport {
@@ -195,9 +167,9 @@ impl Context {
             .name("rmr-flusher".to_owned())
             .spawn(move || {
                 context
-                    .around
+                    .shared
                     .flusher
-                    .run(|| context.inbox.tend(&context.pool))
+                    .run(|| context.inbox.maintain(&context.pool))
             })?;
         if let Some(receiver) = nng {
             thread::Builder::new()
@@ -214,7 +186,7 @@ impl Context {
 
     /// The body of the thread that receives where NNG has the sockets.
     fn receive_by_nng(&self, receiver: &NngReceiver) {
-        while !self.around.is_closed() {
+        while !self.shared.is_closed() {
             let received = receiver.receive(|octets| match Incoming::of_nng(octets) {
                 Ok(message) => self.inbox.deliver(&self.pool, &Arrival::of_nng(message)),
                 Err(fault) => {
@@ -252,8 +224,8 @@ impl Context {
         &self.router
     }
 
-    pub(crate) fn around(&self) -> &Surroundings {
-        &self.around
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     pub(crate) fn inbox(&self) -> &Inbox {
@@ -274,7 +246,7 @@ impl Context {
     pub(crate) fn link(&self, id: EndpointId) -> &Arc<Link> {
         self.links.get_or_init(id.index(), || {
             let endpoint = self.router.endpoints().get(id);
-            Arc::new(Link::to(endpoint, &self.around, self.carriage))
+            Arc::new(Link::to(endpoint, &self.shared, self.carriage))
         })
     }
 
@@ -291,8 +263,8 @@ impl Context {
     }
 
     /// How long sends wait where nothing else is said.
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::from_retries(self.retries.load(Ordering::Relaxed))
+    pub(crate) fn send_timeout(&self) -> SendTimeout {
+        SendTimeout::from_retries(self.retries.load(Ordering::Relaxed))
     }
 
     pub(crate) fn set_retries(&self, retries: i32) {
@@ -348,7 +320,7 @@ impl Context {
     /// their connection only.
     pub(crate) fn sent(&self) -> impl Iterator<Item = &EndpointCounters> {
         let links = self.all_links().map(|link| &*link.counts);
-        links.chain([&*self.around.back_counts])
+        links.chain([&*self.shared.back_counts])
     }
 
     /// Messages that were accepted and not written, all peers together.
@@ -369,7 +341,7 @@ impl Context {
 
     /// Writes what waits, at most for `wait`, and lets go of everything.
     pub(crate) fn close(&self, wait: Duration) {
-        if !self.around.close() {
+        if !self.shared.close() {
             return;
         }
         let deadline = Instant::now() + wait;
@@ -378,7 +350,7 @@ impl Context {
         for link in self.all_links() {
             link.close();
         }
-        self.around.flusher.close();
+        self.shared.flusher.close();
         self.inbox.close(deadline);
         let unread = self.inbox.unread();
         if unread > 0 {
@@ -424,7 +396,7 @@ extern "C" fn at_exit() {
             return;
         };
         for (process, context) in contexts.iter() {
-            if *process == ours && !context.around.is_closed() {
+            if *process == ours && !context.shared.is_closed() {
                 context.linger();
                 context.finish(deadline);
             }
@@ -443,21 +415,6 @@ fn offer_memory(at: SocketAddr) -> Option<Listener> {
         );
     });
     told.ok()
-}
-
-/// "4560", ":4560" or "tcp:4560".
-fn port_of(text: Option<&str>) -> io::Result<u16> {
-    let Some(text) = text else {
-        return Ok(DATA_PORT);
-    };
-    let port = text.split_once(':').map_or(text, |(_, port)| port);
-    port.trim().parse().map_err(|_| {
-        say!(
-            Critical,
-            "rmr_init: {text:?} is no port: \"4560\" or \"tcp:4560\" expected"
-        );
-        io::Error::from_raw_os_error(libc::EINVAL)
-    })
 }
 
 /// Under which addresses we are known, and where to listen.
@@ -492,20 +449,3 @@ fn addresses(settings: &Settings) -> io::Result<(Vec<IpAddr>, IpAddr)> {
 }
 
 const _: () = assert!(MEID_OCTETS == 32, "rmr.h says so");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[cfg_attr(miri, ignore = "Miri runs no C, which writes the log")]
-    fn a_port_is_written_in_three_ways() {
-        assert_eq!(port_of(None).unwrap(), 4560);
-        for text in ["38000", ":38000", "tcp:38000"] {
-            assert_eq!(port_of(Some(text)).unwrap(), 38000);
-        }
-        for text in ["", "tcp:", "port", "70000"] {
-            assert!(port_of(Some(text)).is_err(), "{text}");
-        }
-    }
-}

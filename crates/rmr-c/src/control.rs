@@ -3,10 +3,11 @@
 
 use crate::context::Context;
 use crate::inbox::Deadline;
-use crate::link::{Link, Patience};
+use crate::link::Link;
 use crate::log::{self, say};
 use crate::message::Message;
 use crate::send;
+use crate::send_timeout::SendTimeout;
 use corewire_rmr::{
     ALARM, Action, DropAlarm, Level, LossKind, Reply, Report, Settings, TableOrigin, TableSource,
 };
@@ -28,12 +29,12 @@ const LATER_STATISTICS: Duration = Duration::from_secs(300);
 /// Where the level of detail is looked for when the environment names no file.
 const VCTL_FILE: &str = "rmr.v";
 /// What is sent to a route manager waits as long at most.
-const PATIENCE: Patience = Patience(Duration::from_millis(20));
+const TIMEOUT: SendTimeout = SendTimeout(Duration::from_millis(20));
 
 /// The body of the thread.
 pub(crate) fn run(context: &'static Context, settings: &Settings) {
     let mut control = Control::new(context, settings);
-    while !context.around().is_closed() {
+    while !context.shared().is_closed() {
         control.turn();
     }
     if let Some(context) = control.context {
@@ -99,7 +100,7 @@ impl<'a> Control<'a> {
         let wait = due.saturating_duration_since(now);
         match self.context {
             Some(context) => self.receive(context, wait),
-            None => self.routed.around().rest(wait),
+            None => self.routed.shared().rest(wait),
         }
         self.source.handle_timeout(Instant::now());
     }
@@ -203,7 +204,7 @@ impl<'a> Control<'a> {
         }
         fill(inside, message_type::TABLE_STATE, -1, &text);
         send::clear_call_mark(inside);
-        if let Err(refused) = send::back(context, inside, PATIENCE) {
+        if let Err(refused) = send::back(context, inside, TIMEOUT) {
             let error = io::Error::from_raw_os_error(refused.errno);
             say!(
                 Warning,
@@ -280,7 +281,7 @@ fn tell(context: &Context, link: &Arc<Link>, message_type: i32, sub_id: i32, tex
     // SAFETY: just allocated.
     let inside = unsafe { message.as_mut() };
     fill(inside, message_type, sub_id, text);
-    let sent = send::direct(context, inside, link, PATIENCE).is_ok();
+    let sent = send::direct(context, inside, link, TIMEOUT).is_ok();
     // SAFETY: ours, and not used again.
     unsafe { crate::pool::free(message) };
     sent

@@ -4,7 +4,8 @@
 //! it is there in part. Nothing is read from a connection before what came earlier is taken, so a
 //! peer that is not listened to is held back by its own socket.
 
-mod flood;
+mod burst;
+mod connections;
 mod leave;
 mod room;
 // Miri has no kernel for these.
@@ -13,26 +14,26 @@ mod tests;
 
 pub(crate) use room::Limits;
 
-use crate::arrival::{self, Arrival, Framing, Step};
-use crate::link::Link;
+use crate::arrival::{self, Arrival, Step};
+use crate::link::{Link, Shared};
 use crate::log::say;
 use crate::memories::{LOOKS_A_TURN, Memories};
-use crate::surroundings::Surroundings;
+use burst::Bursts;
 use bytes::BytesMut;
+use connections::Connections;
 use corewire_rmr::LossKind;
-use corewire_sys::{Epoll, Interest, Listener, Socket, Token, WakeFd};
+use corewire_sys::{
+    Epoll, Interest, Listener, Socket, Token, WakeFd, monotonic_nanos, sleep_exactly,
+};
 use corewire_wire::rmr::si95::Refusal;
-use flood::{Flood, Floods};
-use std::collections::VecDeque;
+use room::COPIED;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Octets to read at once.
 const READ: usize = 256 * 1024;
-/// Part of a message up to this is copied out of the large buffer, which the next connection uses.
-const COPIED: usize = 16 * 1024;
 /// Reads of one connection before the others have their turn.
 const FAIR: u32 = 4;
 
@@ -40,8 +41,6 @@ const FAIR: u32 = 4;
 const RUSH: Duration = Duration::from_micros(6);
 /// After a failure, nothing is accepted for as long, unless a connection ends.
 const MUTED: Duration = Duration::from_millis(100);
-/// How long to leave them to gather.
-const DOZE: Duration = Duration::from_micros(15);
 
 const LISTENER: Token = Token(u64::MAX);
 const WAKE: Token = Token(u64::MAX - 1);
@@ -88,42 +87,19 @@ pub(crate) struct Driver {
     memories: Memories,
     /// Since when nothing is accepted, because it failed.
     muted: Option<Instant>,
-    around: Arc<Surroundings>,
+    shared: Arc<Shared>,
     wake: Arc<WakeFd>,
-    connections: Vec<Option<Connection>>,
-    free: Vec<usize>,
-    /// Connections with something to read that have not had their turn.
-    ready: VecDeque<usize>,
+    connections: Connections,
     current: Option<Current>,
     spare: Option<BytesMut>,
-    next_number: i32,
-    limits: Limits,
-    /// Octets of messages that are there in part, all connections together.
-    held: usize,
     /// Counts reads: which connection was silent longest.
     reads: u64,
     stamps: bool,
     /// The last wait was short.
     rushed: bool,
-    floods: Floods,
+    bursts: Bursts,
     /// Why messages were refused of which nobody has been told.
     untold: Vec<Refusal>,
-}
-
-struct Connection {
-    socket: Arc<Socket>,
-    link: Arc<Link>,
-    framing: Framing,
-    /// What has come of a message.
-    kept: Option<BytesMut>,
-    /// Octets that it takes for that.
-    held: usize,
-    /// The number of its last read.
-    heard: u64,
-    queued: bool,
-    number: i32,
-    accepted: bool,
-    flood: Flood,
 }
 
 /// The connection being read.
@@ -141,7 +117,7 @@ impl Driver {
     pub(crate) fn new(
         listener: Listener,
         memory_listener: Option<Listener>,
-        around: Arc<Surroundings>,
+        shared: Arc<Shared>,
         limits: Limits,
         stamps: bool,
     ) -> io::Result<Self> {
@@ -152,27 +128,22 @@ impl Driver {
         }
         let wake = Arc::new(WakeFd::new()?);
         epoll.add(wake.as_fd(), WAKE, Interest::Read)?;
-        around.set_wake(&wake);
+        shared.set_wake(&wake);
         Ok(Self {
             epoll,
             listener: Some(listener),
             memory_listener,
             memories: Memories::new(),
             muted: None,
-            around,
+            shared,
             wake,
-            connections: Vec::new(),
-            free: Vec::new(),
-            ready: VecDeque::new(),
+            connections: Connections::new(limits),
             current: None,
             spare: None,
-            next_number: 0,
-            limits: limits.usable(),
-            held: 0,
             reads: 0,
             stamps,
             rushed: false,
-            floods: Floods::default(),
+            bursts: Bursts::default(),
             untold: Vec::new(),
         })
     }
@@ -180,7 +151,7 @@ impl Driver {
     /// The next message of the connection being read, if it is there as a whole and `wanted`.
     pub(crate) fn at_hand<R>(&mut self, take: impl FnOnce(Arrival<'_>) -> Option<R>) -> Option<R> {
         let current = self.current.as_mut()?;
-        let connection = self.connections.get_mut(current.index)?.as_mut()?;
+        let connection = self.connections.get_mut(current.index)?;
         loop {
             let octets = &current.buffer[current.at..];
             match connection.framing.step(octets) {
@@ -242,13 +213,13 @@ impl Driver {
     ) -> io::Result<()> {
         self.adopt_newcomers();
         let begun = Instant::now();
-        if self.memories.is_empty() {
+        if self.connections.in_memory() == 0 {
             let count = self.poll(timeout, observer)?;
             self.rushed = count > 0 && begun.elapsed() < RUSH;
             return Ok(());
         }
         self.rushed = false;
-        if let Some(window) = self.memories.window(timeout) {
+        if let Some(window) = self.memories.window(timeout, self.connections.in_memory()) {
             let paid = self.look_for(begun, window);
             self.memories.learn(paid);
             if paid {
@@ -259,7 +230,7 @@ impl Driver {
         let may_sleep = timeout != at_once && self.falls_asleep();
         let polled = self.poll(if may_sleep { timeout } else { at_once }, observer);
         // Until it sleeps again nobody need ring.
-        self.each_memory(|socket| {
+        self.connections.enqueue_in_memory(|socket| {
             socket.is_awake();
             false
         });
@@ -268,7 +239,7 @@ impl Driver {
 
     /// Looks for something in a memory, without a system call; now and then at the sockets as well.
     fn look(&mut self, observer: &mut impl Observer) -> bool {
-        let found = self.each_memory(Socket::is_readable);
+        let found = self.connections.enqueue_in_memory(Socket::is_readable);
         if found && self.memories.is_sockets_turn() {
             // When this fails, so does waiting, which tells.
             let _ = self.poll(Some(Duration::ZERO), observer);
@@ -280,7 +251,7 @@ impl Driver {
     fn look_for(&mut self, begun: Instant, window: Duration) -> bool {
         loop {
             for _ in 0..LOOKS_A_TURN {
-                if self.each_memory(Socket::is_readable) {
+                if self.connections.enqueue_in_memory(Socket::is_readable) {
                     return true;
                 }
                 std::hint::spin_loop();
@@ -293,24 +264,8 @@ impl Driver {
 
     /// Has all peers ring from now on; whether nothing is there.
     fn falls_asleep(&mut self) -> bool {
-        !self.each_memory(|socket| !socket.may_sleep())
-    }
-
-    /// Has the memories of which `is_wanted` is true read next; whether there are any.
-    fn each_memory(&mut self, is_wanted: impl Fn(&Socket) -> bool) -> bool {
-        let mut any = false;
-        for &index in self.memories.indexes() {
-            if let Some(Some(connection)) = self.connections.get_mut(index)
-                && is_wanted(&connection.socket)
-            {
-                any = true;
-                if !connection.queued {
-                    connection.queued = true;
-                    self.ready.push_back(index);
-                }
-            }
-        }
-        any
+        let wakes = |socket: &Socket| !socket.may_sleep();
+        !self.connections.enqueue_in_memory(wakes)
     }
 
     /// Sleeps for a moment before it asks again, while messages come so fast that each would wake
@@ -322,7 +277,7 @@ impl Driver {
         if !self.rushed {
             return Ok(false);
         }
-        doze_for(self.doze_time());
+        sleep_exactly(self.pause());
         self.rushed = self.poll(Some(Duration::ZERO), observer)? > 0;
         Ok(self.rushed)
     }
@@ -350,10 +305,10 @@ impl Driver {
                 LISTENER => self.accept(false, observer),
                 MEMORY_LISTENER => self.accept(true, observer),
                 Token(index) => {
-                    if let Some(Some(connection)) = self.connections.get(index as usize) {
+                    if let Some(connection) = self.connections.get(index as usize) {
                         connection.socket.heed();
                     }
-                    self.enqueue(index as usize);
+                    self.connections.enqueue(index as usize);
                 }
             }
         }
@@ -380,13 +335,15 @@ impl Driver {
         change(&self.memory_listener, MEMORY_LISTENER) && changed
     }
 
-    fn enqueue(&mut self, index: usize) {
-        if let Some(Some(connection)) = self.connections.get_mut(index)
-            && !connection.queued
-        {
-            connection.queued = true;
-            self.ready.push_back(index);
+    /// How long to leave messages to gather that follow each other closely.
+    fn pause(&mut self) -> Duration {
+        if !self.connections.holds_bursts() {
+            return burst::PAUSE;
         }
+        let accepted = self.connections.iter_mut();
+        let accepted = accepted.filter(|it| it.accepted && !it.socket.is_memory());
+        let looked_at = accepted.map(|it| (&*it.socket, &mut it.burst));
+        self.bursts.pause(Instant::now(), looked_at)
     }
 
     fn accept(&mut self, memory: bool, observer: &mut impl Observer) {
@@ -402,7 +359,7 @@ impl Driver {
             match listener.accept() {
                 Ok(socket) => {
                     let socket = Arc::new(socket);
-                    let link = Arc::new(Link::back(Arc::clone(&socket), &self.around));
+                    let link = Arc::new(Link::back(Arc::clone(&socket), &self.shared));
                     // What comes by memory is the native protocol, in which nothing goes back.
                     let number = self.admit(socket, Arc::clone(&link), !memory);
                     if let Some(number) = number
@@ -427,16 +384,13 @@ impl Driver {
     }
 
     fn adopt_newcomers(&mut self) {
-        for (socket, link) in self.around.newcomers() {
+        for (socket, link) in self.shared.newcomers() {
             self.admit(socket, link, false);
         }
     }
 
     fn admit(&mut self, socket: Arc<Socket>, link: Arc<Link>, accepted: bool) -> Option<i32> {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(None);
-            self.connections.len() - 1
-        });
+        let index = self.connections.place();
         let token = Token(index as u64);
         if let Err(error) = self.epoll.add(socket.as_fd(), token, Interest::Read) {
             say!(
@@ -444,60 +398,39 @@ impl Driver {
                 "cannot watch the connection to {}: {error}",
                 link.name()
             );
-            self.free.push(index);
+            self.connections.leave_free(index);
             return None;
         }
-        let number = self.next_number;
-        self.next_number = number.checked_add(1).unwrap_or(0);
-        if socket.is_memory() {
-            self.memories.add(index);
-        }
-        self.connections[index] = Some(Connection {
-            socket,
-            link,
-            framing: Framing::new(self.limits.message),
-            kept: None,
-            held: 0,
-            heard: 0,
-            queued: false,
-            number,
-            accepted,
-            flood: Flood::default(),
-        });
-        Some(number)
+        Some(self.connections.put(index, socket, link, accepted))
     }
 
     /// Goes to the next connection that has something.
     fn open_next(&mut self) -> bool {
-        while let Some(index) = self.ready.pop_front() {
-            let Some(connection) = self.connections[index].as_mut() else {
-                continue;
-            };
-            connection.queued = false;
-            let buffer = match connection.kept.take() {
-                Some(kept) if kept.len() > COPIED => kept,
-                kept => {
-                    let mut buffer = self
-                        .spare
-                        .take()
-                        .unwrap_or_else(|| BytesMut::with_capacity(READ));
-                    if let Some(kept) = kept {
-                        buffer.extend_from_slice(&kept);
-                    }
-                    buffer
+        let Some((index, connection)) = self.connections.next_ready() else {
+            return false;
+        };
+        let buffer = match connection.kept.take() {
+            Some(kept) if kept.len() > COPIED => kept,
+            kept => {
+                let mut buffer = self
+                    .spare
+                    .take()
+                    .unwrap_or_else(|| BytesMut::with_capacity(READ));
+                if let Some(kept) = kept {
+                    buffer.extend_from_slice(&kept);
                 }
-            };
-            self.current = Some(Current {
-                index,
-                buffer,
-                at: 0,
-                dry: false,
-                reads: 0,
-                stamp: 0,
-            });
-            return true;
-        }
-        false
+                buffer
+            }
+        };
+        self.current = Some(Current {
+            index,
+            buffer,
+            at: 0,
+            dry: false,
+            reads: 0,
+            stamp: 0,
+        });
+        true
     }
 
     fn drain<R>(
@@ -508,7 +441,7 @@ impl Driver {
         let Some(current) = &mut self.current else {
             return Drained::Lost;
         };
-        let Some(connection) = self.connections[current.index].as_mut() else {
+        let Some(connection) = self.connections.get_mut(current.index) else {
             return Drained::Lost;
         };
         loop {
@@ -571,7 +504,7 @@ impl Driver {
             self.leave(again);
             return self.make_room(observer);
         }
-        let Some(connection) = self.connections[current.index].as_mut() else {
+        let Some(connection) = self.connections.get_mut(current.index) else {
             return;
         };
         // A long message gets room as it comes, not as it promises.
@@ -613,17 +546,17 @@ impl Driver {
         let Some(mut current) = self.current.take() else {
             return;
         };
-        if let Some(connection) = self.connections[current.index].as_mut() {
+        if let Some(connection) = self.connections.get_mut(current.index) {
             if current.buffer.len() > COPIED {
                 connection.kept = Some(std::mem::take(&mut current.buffer));
             } else if !current.buffer.is_empty() {
                 connection.kept = Some(BytesMut::from(&current.buffer[..]));
             }
         }
-        self.account(current.index);
+        self.connections.account(current.index);
         self.keep_spare(current.buffer);
         if again {
-            self.enqueue(current.index);
+            self.connections.enqueue(current.index);
         }
     }
 
@@ -635,20 +568,34 @@ impl Driver {
     }
 
     fn close_one(&mut self, index: usize, observer: &mut impl Observer) {
-        if let Some(connection) = self.connections[index].take() {
-            self.held -= connection.held;
+        if let Some(connection) = self.connections.take(index) {
             // It leaves the set before its number is used again.
             let _ = self.epoll.remove(connection.socket.as_fd());
             connection.socket.shutdown();
-            self.memories.remove(index);
             if connection.accepted {
                 observer.departed(connection.number);
             }
             observer.ended(&connection.link, &connection.socket);
-            self.free.push(index);
+            self.connections.leave_free(index);
             // Its descriptor, perhaps, is what accepting wanted.
             drop(connection);
             self.listen_again();
+        }
+    }
+
+    /// Closes connections until the parts of messages take no more than they may.
+    fn make_room(&mut self, observer: &mut impl Observer) {
+        while let Some((index, [held, own, most])) = self.connections.crowded() {
+            if let Some(connection) = self.connections.get(index) {
+                say!(
+                    Error,
+                    "the connection with {} is closed: parts of messages take {held} octets, {own} of them \
+                     its own; up to {most} are held",
+                    connection.link.name()
+                );
+            }
+            observer.refused(LossKind::Crowded);
+            self.close_one(index, observer);
         }
     }
 
@@ -681,15 +628,12 @@ impl Driver {
         self.listener = None;
         self.memory_listener = None;
         self.memories = Memories::new();
-        for connection in self.connections.drain(..).flatten() {
+        for connection in self.connections.drain() {
             connection.socket.shutdown();
             connection.link.close();
         }
-        self.free.clear();
-        self.ready.clear();
         self.current = None;
         self.spare = None;
-        self.held = 0;
     }
 }
 
@@ -698,93 +642,4 @@ enum Drained<R> {
     Left,
     Lost,
     Needs(usize),
-}
-
-/// Sleeps as short as that: the kernel would add up to 50 us for ordinary threads.
-fn doze_for(duration: Duration) {
-    const LEAST: libc::c_ulong = 1000;
-    // SAFETY: these options of prctl take or give a number and touch no memory.
-    let usual = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
-    // SAFETY: as above.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, LEAST, 0, 0, 0) };
-    std::thread::sleep(duration);
-    // The thread is the program's: it gets back what it had.
-    if let Ok(usual) = libc::c_ulong::try_from(usual) {
-        // SAFETY: as above.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, usual.max(1), 0, 0, 0) };
-    }
-}
-
-/// Octets that were written to a socket and that its peer's kernel has not got.
-fn unsent(socket: BorrowedFd<'_>) -> usize {
-    let mut octets: libc::c_int = 0;
-    // SAFETY: the descriptor is open, and the kernel writes one int, which is alive.
-    let asked = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut octets) };
-    if asked < 0 {
-        // It has ended.
-        return 0;
-    }
-    usize::try_from(octets).unwrap_or(0)
-}
-
-/// What has come over a TCP connection.
-#[derive(Clone, Copy, Debug, Default)]
-struct Arrived {
-    octets: u64,
-    /// Those with octets in them.
-    segments: u32,
-}
-
-/// Asks the kernel what has come over a connection; `None` when it does not tell.
-fn arrived(socket: BorrowedFd<'_>) -> Option<Arrived> {
-    // Of the kernel's `struct tcp_info`, which grows at its end: beyond what libc knows of it.
-    const OCTETS: usize = 128;
-    const SEGMENTS: usize = 152;
-    let mut info = [0u8; 160];
-    let mut length = info.len() as libc::socklen_t;
-    // SAFETY: pointer and length are those of a live array, and the kernel writes no more than that.
-    let asked = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            info.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    if asked < 0 || (length as usize) < info.len() {
-        return None;
-    }
-    let octets = info[OCTETS..].first_chunk()?;
-    let segments = info[SEGMENTS..].first_chunk()?;
-    Some(Arrived {
-        octets: u64::from_ne_bytes(*octets),
-        segments: u32::from_ne_bytes(*segments),
-    })
-}
-
-/// Has the kernel hold about so many octets that nobody has read. When it fails the buffer stays.
-fn set_receive_buffer(socket: BorrowedFd<'_>, octets: i32) {
-    // SAFETY: pointer and length are those of one live int.
-    unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVBUF,
-            (&raw const octets).cast(),
-            size_of::<i32>() as libc::socklen_t,
-        )
-    };
-}
-
-/// Nanoseconds of the monotonic clock, as C programs read it.
-fn monotonic_nanos() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the kernel writes the timespec, which is alive.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

@@ -3,7 +3,6 @@
 //! It sleeps while nothing waits anywhere. While a stream gathers and writes by itself, it looks
 //! less and less often.
 
-use crate::link::{Link, Tended};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,26 +16,53 @@ const BLOCKED: Duration = Duration::from_millis(1);
 const TICK: Duration = Duration::from_millis(100);
 /// The same while what they bring is dropped.
 const SOON: Duration = Duration::from_millis(2);
-/// Lets the kernel wake the thread when it is asked to, not up to 50 us later.
-const TIMER_SLACK_NANOS: libc::c_ulong = 1000;
+/// Something at which messages gather.
+pub(crate) trait Gathering {
+    /// Writes what waits, if its sender does not; what was gathered within `linger` is its sender's.
+    fn maintain(self: &Arc<Self>, linger: Duration) -> Maintained;
+}
 
-/// How links ask to be looked after.
-#[derive(Default)]
-pub(crate) struct Flusher {
-    state: Mutex<State>,
+/// What maintaining came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Maintained {
+    /// Nothing waits: forget about it.
+    Idle,
+    /// What waits is young: its sender is at work.
+    Young,
+    /// What waited is written.
+    Written,
+    /// The peer does not read.
+    Blocked,
+}
+
+/// How links ask to be maintained.
+pub(crate) struct Flusher<L> {
+    state: Mutex<State<L>>,
     wake: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    armed: Vec<Arc<Link>>,
+struct State<L> {
+    armed: Vec<Arc<L>>,
     asleep: bool,
     closing: bool,
 }
 
-impl Flusher {
+impl<L> Default for Flusher<L> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(State {
+                armed: Vec::new(),
+                asleep: false,
+                closing: false,
+            }),
+            wake: Condvar::new(),
+        }
+    }
+}
+
+impl<L: Gathering> Flusher<L> {
     /// Something waits at this link.
-    pub(crate) fn arm(&self, link: Arc<Link>) {
+    pub(crate) fn arm(&self, link: Arc<L>) {
         let mut state = self.state();
         state.armed.push(link);
         if state.asleep {
@@ -53,9 +79,8 @@ impl Flusher {
 
     /// The thread's body. Calls `tick` now and then; soon again when that says so.
     pub(crate) fn run(&self, tick: impl Fn() -> bool) {
-        // SAFETY: this option of prctl takes a number and touches no memory.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NANOS) };
-        let mut links: Vec<Arc<Link>> = Vec::new();
+        corewire_sys::sleep_exactly_from_now_on();
+        let mut links: Vec<Arc<L>> = Vec::new();
         let mut pause = LINGER;
         let mut ticked = Instant::now();
         let mut due = TICK;
@@ -66,14 +91,14 @@ impl Flusher {
             }
             let mut longest = LONGEST;
             let mut written = false;
-            links.retain(|link| match link.tend(LINGER) {
-                Tended::Idle => false,
-                Tended::Young => true,
-                Tended::Written => {
+            links.retain(|link| match link.maintain(LINGER) {
+                Maintained::Idle => false,
+                Maintained::Young => true,
+                Maintained::Written => {
                     written = true;
                     true
                 }
-                Tended::Blocked => {
+                Maintained::Blocked => {
                     longest = BLOCKED;
                     true
                 }
@@ -90,7 +115,7 @@ impl Flusher {
     }
 
     /// Waits until there is something to look at; `false` when it is over.
-    fn next(&self, links: &mut Vec<Arc<Link>>, pause: Duration, due: Duration) -> bool {
+    fn next(&self, links: &mut Vec<Arc<L>>, pause: Duration, due: Duration) -> bool {
         let mut state = self.state();
         if links.is_empty() {
             if state.armed.is_empty() && !state.closing {
@@ -112,7 +137,7 @@ impl Flusher {
         !state.closing
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

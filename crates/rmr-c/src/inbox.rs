@@ -7,12 +7,11 @@
 
 use crate::arrival::Arrival;
 use crate::driver::{Driver, Limits, Observer, Stopped, Verdict};
-use crate::link::Link;
+use crate::link::{Link, Shared};
 use crate::log::say;
 use crate::message::Message;
 use crate::pool::{self, Pool};
 use crate::readable::Readable;
-use crate::surroundings::Surroundings;
 use corewire_rmr::{ArrivalCounters, LossKind};
 use corewire_sys::{Listener, Socket};
 use std::collections::hash_map::Entry;
@@ -45,7 +44,7 @@ pub(crate) struct Inbox {
     server: Condvar,
     /// For who closes while somebody else drives.
     ended: Condvar,
-    around: Arc<Surroundings>,
+    shared: Arc<Shared>,
     /// The way back over connections that peers made, by number.
     back: Mutex<HashMap<i32, Weak<Link>>>,
     counts: ArrivalCounters,
@@ -71,7 +70,7 @@ struct State {
     /// Somebody has the driver.
     driving: bool,
     /// How many messages had been taken when connections were looked after last.
-    tended_at: u64,
+    maintained_at: u64,
     /// Since when the queue is full and nothing is taken from it.
     full_since: Option<Instant>,
     /// Messages that may still be dropped at this time because of that.
@@ -107,26 +106,26 @@ impl Inbox {
     pub(crate) fn new(
         listener: Listener,
         memory_listener: Option<Listener>,
-        around: Arc<Surroundings>,
+        shared: Arc<Shared>,
         limits: Limits,
         stamps: bool,
     ) -> io::Result<Self> {
         let driver = Driver::new(
             listener,
             memory_listener,
-            Arc::clone(&around),
+            Arc::clone(&shared),
             limits,
             stamps,
         )?;
-        Ok(Self::with(around, Some(Box::new(driver))))
+        Ok(Self::with(shared, Some(Box::new(driver))))
     }
 
     /// Without sockets: a thread of ours [delivers](Self::deliver) what comes.
-    pub(crate) fn served(around: Arc<Surroundings>) -> Self {
-        Self::with(around, None)
+    pub(crate) fn served(shared: Arc<Shared>) -> Self {
+        Self::with(shared, None)
     }
 
-    fn with(around: Arc<Surroundings>, driver: Option<Box<Driver>>) -> Self {
+    fn with(shared: Arc<Shared>, driver: Option<Box<Driver>>) -> Self {
         Self {
             state: Mutex::new(State {
                 served: driver.is_none(),
@@ -139,14 +138,14 @@ impl Inbox {
                 waiting_calls: 0,
                 closed_by: None,
                 driving: false,
-                tended_at: 0,
+                maintained_at: 0,
                 full_since: None,
                 may_drop: 0,
             }),
             arrived: Condvar::new(),
             server: Condvar::new(),
             ended: Condvar::new(),
-            around,
+            shared,
             back: Mutex::default(),
             counts: ArrivalCounters::default(),
             forgotten: Mutex::default(),
@@ -566,7 +565,7 @@ impl Inbox {
 
     /// Whether the queue, which is full, is left alone for longer than senders are held back.
     fn is_abandoned(&self, state: &mut State) -> bool {
-        let Some(hold) = self.around.conduct().holds_unread else {
+        let Some(hold) = self.shared.conduct().holds_unread else {
             return false;
         };
         hold.is_zero() || state.full_since.get_or_insert_with(Instant::now).elapsed() >= hold
@@ -623,7 +622,7 @@ impl Inbox {
         let first = !std::mem::replace(&mut state.served, true);
         drop(state);
         // Whoever drives now is to step back.
-        self.around.wake();
+        self.shared.wake();
         Ok((number, first))
     }
 
@@ -683,10 +682,10 @@ impl Inbox {
 
     /// Looks after connections while nobody receives: accepts, notices those that ended, and drops what
     /// comes when nobody has for too long. Whether that goes on: then it is to be called again soon.
-    pub(crate) fn tend(&self, pool: &Pool) -> bool {
+    pub(crate) fn maintain(&self, pool: &Pool) -> bool {
         let mut state = self.state();
         let taken = self.counts.all_taken();
-        let in_use = std::mem::replace(&mut state.tended_at, taken) != taken;
+        let in_use = std::mem::replace(&mut state.maintained_at, taken) != taken;
         let is_full = state.queue.len() >= MOST_QUEUED;
         if state.served || state.closed_by.is_some() || state.driver.is_none() {
             return false;
@@ -712,7 +711,7 @@ impl Inbox {
         }
         state.readable = None;
         drop(state);
-        self.around.wake();
+        self.shared.wake();
         self.counts.lost(LossKind::Unread).add(left.len() as u64);
         for Held(message) in left {
             // SAFETY: it was in the queue, and now is in none.

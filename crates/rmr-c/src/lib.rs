@@ -6,7 +6,7 @@
 //!
 //! - `abi`: the exported functions, one module a group; pointers are checked and panics end there;
 //! - [`message`], [`pool`]: the buffer that C sees, and where buffers rest between uses;
-//! - [`context`]: what `rmr_init` makes;
+//! - [`open`], [`context`]: what `rmr_init` does, and what it makes;
 //! - [`link`](mod@link), [`flush`], [`flusher`]: sending. The calling thread writes; when messages
 //!   come faster than they can be written one by one they gather, and a helper thread writes what
 //!   is left when they stop;
@@ -14,6 +14,9 @@
 //!   one thread at a time; the others wait to be handed a message or the lead;
 //! - [`memories`]: shared memory, where both ends are on one host;
 //! - [`control`]: the thread that collects routes and prints statistics.
+//!
+//! Imports go one way: `abi`, `open`, `control`, `send`, `context`, `inbox`, `driver`, `link`, and
+//! below these what knows of none of them.
 //!
 //! A context that was closed keeps its (emptied) memory: programs may still hold its address in
 //! another thread, and get an error instead of a crash.
@@ -51,10 +54,12 @@ mod message;
 mod names;
 mod native;
 mod nng;
+mod open;
 mod outgoing;
 mod pool;
 mod readable;
 mod ready;
 mod send;
+mod send_timeout;
+mod shared;
 mod state;
-mod surroundings;

@@ -4,6 +4,7 @@
 //! send; one that belongs to a connection which a peer made lives as long as that.
 
 use crate::flush::{Advice, FlushPolicy, LARGE, Pace};
+use crate::flusher::{Gathering, Maintained};
 use crate::log::say;
 use crate::memories;
 use crate::names;
@@ -12,8 +13,9 @@ use crate::native::record;
 use crate::nng::NngSender;
 use crate::outgoing::{MOST_WAITING, Outgoing};
 use crate::ready::Ready;
+use crate::send_timeout::SendTimeout;
+use crate::shared;
 use crate::state::{self, Refused};
-use crate::surroundings::Surroundings;
 use corewire_rmr::{Counter, DropKind, Endpoint, EndpointCounters};
 use corewire_sys::{Address, Socket};
 use corewire_wire::rmr::record::MAX_TRACE;
@@ -46,26 +48,15 @@ const KERNEL_OVERHEAD: usize = 4096;
 /// Nothing that could be written waits longer, however busy its sender is.
 const LONGEST_WAIT: Duration = Duration::from_micros(250);
 
+/// What everything of one context shares.
+pub(crate) type Shared = shared::Shared<Link>;
+
 /// What a sender is told when there is no connection and none can be made.
 const UNREACHABLE: Refused = Refused::new(state::NO_ENDPOINT, libc::ENXIO);
 
 thread_local! {
     /// Whether this thread sends with leisure, whoever it sends to.
     static PACE: Cell<Pace> = const { Cell::new(Pace::new()) };
-}
-
-/// How long a send waits for a peer that does not read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience(pub(crate) Duration);
-
-impl Patience {
-    /// What `rmr_set_stimeout` and `rmr_mtosend_msg` count.
-    pub(crate) fn from_retries(retries: i32) -> Self {
-        Self(match retries {
-            ..=0 => Duration::from_micros(100),
-            loops => Duration::from_millis(loops.unsigned_abs().into()),
-        })
-    }
 }
 
 /// How messages are carried over a connection.
@@ -88,7 +79,7 @@ pub(crate) struct Link {
     carriage: Carriage,
     out: Mutex<Out>,
     open: AtomicBool,
-    around: Arc<Surroundings>,
+    shared: Arc<Shared>,
     /// What became of messages: the endpoint's, or where the peer is known by its connection only,
     /// shared with all others of the context that are.
     pub(crate) counts: Arc<EndpointCounters>,
@@ -179,37 +170,30 @@ impl Out {
     }
 }
 
-/// What the flusher found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tended {
-    /// Nothing waits: forget about it.
-    Idle,
-    /// What waits is young: its sender is at work.
-    Young,
-    /// What waited is written.
-    Written,
-    /// The peer does not read.
-    Blocked,
+impl Gathering for Link {
+    fn maintain(self: &Arc<Self>, linger: Duration) -> Maintained {
+        self.write_left_over(linger)
+    }
 }
 
 impl Link {
     /// To an endpoint that will be connected to.
-    pub(crate) fn to(endpoint: &Endpoint, around: &Arc<Surroundings>, carriage: Carriage) -> Self {
+    pub(crate) fn to(endpoint: &Endpoint, shared: &Arc<Shared>, carriage: Carriage) -> Self {
         let counts = Arc::clone(endpoint.counters());
-        Self::new(endpoint.name().to_owned(), None, counts, around, carriage)
+        Self::new(endpoint.name().to_owned(), None, counts, shared, carriage)
     }
 
     /// Back over a connection that a peer made.
-    pub(crate) fn back(socket: Arc<Socket>, around: &Arc<Surroundings>) -> Self {
-        let counts = Arc::clone(&around.back_counts);
-        Self::new(socket.peer(), Some(socket), counts, around, Carriage::Si95)
+    pub(crate) fn back(socket: Arc<Socket>, shared: &Arc<Shared>) -> Self {
+        let counts = Arc::clone(&shared.back_counts);
+        Self::new(socket.peer(), Some(socket), counts, shared, Carriage::Si95)
     }
 
     fn new(
         name: String,
         socket: Option<Arc<Socket>>,
         counts: Arc<EndpointCounters>,
-        around: &Arc<Surroundings>,
+        shared: &Arc<Shared>,
         carriage: Carriage,
     ) -> Self {
         Self {
@@ -230,7 +214,7 @@ impl Link {
                 used: Instant::now(),
                 unreachable: None,
             }),
-            around: Arc::clone(around),
+            shared: Arc::clone(shared),
             counts,
         }
     }
@@ -274,14 +258,14 @@ impl Link {
     pub(crate) fn send(
         self: &Arc<Self>,
         message: &Ready<'_>,
-        patience: Patience,
+        timeout: SendTimeout,
     ) -> Result<(), Refused> {
         let mut out = self.out();
         if self.gathers(&out) && out.joins(message) {
             self.count(&self.counts.accepted, 1);
             return Ok(());
         }
-        let result = self.try_send(&mut out, message, patience);
+        let result = self.try_send(&mut out, message, timeout);
         if result.is_ok() {
             self.count(&self.counts.accepted, 1);
         }
@@ -291,7 +275,7 @@ impl Link {
 
     /// Whether messages that come fast wait in this process, and not in the kernel.
     fn gathers(&self, out: &Out) -> bool {
-        out.native.is_some() || self.around.conduct().gathers
+        out.native.is_some() || self.shared.conduct().gathers
     }
 
     /// A message was refused, and its sender is told.
@@ -334,10 +318,10 @@ impl Link {
         self: &Arc<Self>,
         out: &mut Out,
         message: &Ready<'_>,
-        patience: Patience,
+        timeout: SendTimeout,
     ) -> Result<(), Refused> {
         if let Carriage::Nng { waits } = self.carriage {
-            return self.send_by_nng(out, message, patience, waits);
+            return self.send_by_nng(out, message, timeout, waits);
         }
         let mut now = Instant::now();
         let unused = now.saturating_duration_since(out.used);
@@ -351,11 +335,11 @@ impl Link {
         }
         let frame = message.frame();
         if !self.gathers(out) {
-            return self.hand_over(out, frame, now, patience);
+            return self.hand_over(out, frame, now, timeout);
         }
         let length = frame.len();
         if !out.waiting.is_empty() && out.waiting.waiting() + length > MOST_WAITING {
-            self.make_room(out, length, patience)?;
+            self.make_room(out, length, timeout)?;
             now = Instant::now();
         }
         let mut pace = PACE.get();
@@ -397,17 +381,17 @@ impl Link {
         out: &mut Out,
         frame: &[u8],
         now: Instant,
-        patience: Patience,
+        timeout: SendTimeout,
     ) -> Result<(), Refused> {
         if !out.waiting.is_empty() {
-            self.make_room(out, MOST_WAITING, patience)?;
+            self.make_room(out, MOST_WAITING, timeout)?;
         }
         let mut pace = PACE.get();
         let advice = out
             .policy
             .accepted(&mut pace, now, out.corked + frame.len());
         let gathers = advice == Advice::Gather && frame.len() < LARGE_FRAME;
-        if let Err(refused) = self.write_all(out, frame, gathers, patience) {
+        if let Err(refused) = self.write_all(out, frame, gathers, timeout) {
             if out.is_idle() {
                 out.policy.written();
             }
@@ -432,7 +416,7 @@ impl Link {
         out: &mut Out,
         frame: &[u8],
         gathers: bool,
-        patience: Patience,
+        timeout: SendTimeout,
     ) -> Result<(), Refused> {
         let (mut end, mut attempts) = (None, 0);
         loop {
@@ -459,8 +443,8 @@ impl Link {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     out.push_corked();
                     let now = Instant::now();
-                    let end = *end.get_or_insert(now + patience.0);
-                    if now >= end || self.around.is_closed() {
+                    let end = *end.get_or_insert(now + timeout.0);
+                    if now >= end || self.shared.is_closed() {
                         return Err(Refused::new(state::RETRY, libc::EAGAIN));
                     }
                     wait_for_peer(out, end.min(now + ROOM_WAIT));
@@ -487,7 +471,7 @@ impl Link {
             if std::mem::replace(&mut left, waiting) != waiting {
                 end = now + STALLED;
             }
-            if now >= end || self.around.is_closed() {
+            if now >= end || self.shared.is_closed() {
                 self.arm(out);
                 break;
             }
@@ -500,12 +484,12 @@ impl Link {
         &self,
         out: &mut Out,
         message: &Ready<'_>,
-        patience: Patience,
+        timeout: SendTimeout,
         waits: bool,
     ) -> Result<(), Refused> {
         let nng = self.connected_by_nng(out, waits)?;
         let octets = message.frame().get(TRANSPORT_OCTETS..).unwrap_or_default();
-        nng.send(octets, patience)?;
+        nng.send(octets, timeout)?;
         out.waiting.passed();
         Ok(())
     }
@@ -515,7 +499,7 @@ impl Link {
         out: &'a mut Out,
         waits: bool,
     ) -> Result<&'a mut NngSender, Refused> {
-        if self.around.is_closed() {
+        if self.shared.is_closed() {
             return Err(UNREACHABLE);
         }
         if out.nng.is_none() {
@@ -544,7 +528,7 @@ impl Link {
     fn arm(self: &Arc<Self>, out: &mut Out) {
         if !out.armed {
             out.armed = true;
-            self.around.flusher.arm(Arc::clone(self));
+            self.shared.flusher.arm(Arc::clone(self));
         }
     }
 
@@ -625,16 +609,16 @@ impl Link {
         self: &Arc<Self>,
         out: &mut Out,
         length: usize,
-        patience: Patience,
+        timeout: SendTimeout,
     ) -> Result<(), Refused> {
-        let end = Instant::now() + patience.0;
+        let end = Instant::now() + timeout.0;
         loop {
             self.flush(out, 0, CONNECT_WAIT)?;
             if out.waiting.is_empty() || out.waiting.waiting() + length <= MOST_WAITING {
                 return Ok(());
             }
             let now = Instant::now();
-            if now >= end || self.around.is_closed() {
+            if now >= end || self.shared.is_closed() {
                 return Err(Refused::new(state::RETRY, libc::EAGAIN));
             }
             wait_for_peer(out, end.min(now + ROOM_WAIT));
@@ -642,37 +626,37 @@ impl Link {
     }
 
     /// What the flusher does with it: writes what waits, if its sender does not.
-    pub(crate) fn tend(self: &Arc<Self>, linger: Duration) -> Tended {
+    fn write_left_over(self: &Arc<Self>, linger: Duration) -> Maintained {
         let mut out = match self.out.try_lock() {
             Ok(out) => out,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // Somebody is sending.
-            Err(TryLockError::WouldBlock) => return Tended::Young,
+            Err(TryLockError::WouldBlock) => return Maintained::Young,
         };
         let out = &mut *out;
         if out.is_idle() {
             out.armed = false;
-            return Tended::Idle;
+            return Maintained::Idle;
         }
         // Its sender is at work, and writes when it is time.
         let now = Instant::now();
         let age = out.policy.age(now).unwrap_or_default();
         if now.saturating_duration_since(out.used) < linger && age < LONGEST_WAIT {
-            return Tended::Young;
+            return Maintained::Young;
         }
         out.push_corked();
         if out.is_idle() {
             out.policy.written();
-            return Tended::Written;
+            return Maintained::Written;
         }
         let flushed = self.flush(out, 0, RECONNECT_WAIT);
         self.count_written(out);
         match flushed {
-            Ok(true) => Tended::Written,
-            Ok(false) => Tended::Blocked,
+            Ok(true) => Maintained::Written,
+            Ok(false) => Maintained::Blocked,
             Err(_) => {
                 out.armed = false;
-                Tended::Idle
+                Maintained::Idle
             }
         }
     }
@@ -741,7 +725,7 @@ impl Link {
         if out.socket.is_some() {
             return Ok(());
         }
-        if !self.dials || self.around.is_closed() {
+        if !self.dials || self.shared.is_closed() {
             return Err(UNREACHABLE);
         }
         let paused = |since: Instant| since.elapsed() < CONNECT_PAUSE;
@@ -749,7 +733,7 @@ impl Link {
             return Err(UNREACHABLE);
         }
         let memory = matches!(self.carriage, Carriage::Native { memory: true, .. });
-        match dial(&self.name, wait, self.around.quick_ack(), memory) {
+        match dial(&self.name, wait, self.shared.quick_ack(), memory) {
             Ok(socket) => {
                 let socket = Arc::new(socket);
                 out.unreachable = None;
@@ -757,7 +741,7 @@ impl Link {
                 self.open.store(true, Ordering::Relaxed);
                 match self.carriage {
                     Carriage::Si95 | Carriage::Nng { .. } => {
-                        self.around.adopt(Arc::clone(&socket), Arc::clone(self));
+                        self.shared.adopt(Arc::clone(&socket), Arc::clone(self));
                     }
                     // Nothing but credit comes back, which the sender takes itself.
                     Carriage::Native { most_octets, .. } => {

@@ -62,9 +62,8 @@ pub(crate) fn is_of_this_host(ip: IpAddr) -> bool {
         || interfaces::addresses(Some("lo")).contains(&ip)
 }
 
-/// The memories among a driver's connections.
+/// What a driver has learned of looking at the memories among its connections.
 pub(crate) struct Memories {
-    indexes: Vec<usize>,
     score: u8,
     waits: u16,
     turns: u32,
@@ -73,28 +72,10 @@ pub(crate) struct Memories {
 impl Memories {
     pub(crate) fn new() -> Self {
         Self {
-            indexes: Vec::new(),
             score: SURE / 2,
             waits: 0,
             turns: 0,
         }
-    }
-
-    pub(crate) fn add(&mut self, index: usize) {
-        self.indexes.push(index);
-    }
-
-    pub(crate) fn remove(&mut self, index: usize) {
-        self.indexes.retain(|other| *other != index);
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.indexes.is_empty()
-    }
-
-    /// The connections' indexes, the driver's names for them.
-    pub(crate) fn indexes(&self) -> &[usize] {
-        &self.indexes
     }
 
     /// Something was found; whether it is the sockets' turn now.
@@ -104,9 +85,13 @@ impl Memories {
     }
 
     /// How long to look before a wait of at most `timeout`, if it is worth it.
-    pub(crate) fn window(&mut self, timeout: Option<Duration>) -> Option<Duration> {
+    pub(crate) fn window(
+        &mut self,
+        timeout: Option<Duration>,
+        memories: usize,
+    ) -> Option<Duration> {
         let window = timeout.map_or(WINDOW, |timeout| timeout.min(WINDOW));
-        if window.is_zero() || self.is_empty() || self.indexes.len() > MOST_LOOKED_AT {
+        if window.is_zero() || memories == 0 || memories > MOST_LOOKED_AT {
             return None;
         }
         self.waits = (self.waits + 1) % LOOK_AGAIN;
@@ -170,12 +155,11 @@ mod tests {
     #[test]
     fn looking_in_vain_stops_soon() {
         let mut memories = Memories::new();
-        assert_eq!(memories.window(None), None);
-        memories.add(3);
-        assert_eq!(memories.window(Some(Duration::ZERO)), None);
+        assert_eq!(memories.window(None, 0), None);
+        assert_eq!(memories.window(Some(Duration::ZERO), 1), None);
         let mut looked = 0;
         for _ in 0..1024 {
-            if memories.window(None) == Some(WINDOW) {
+            if memories.window(None, 1) == Some(WINDOW) {
                 looked += 1;
                 memories.learn(false);
             }
@@ -184,12 +168,8 @@ mod tests {
         for _ in 0..8 {
             memories.learn(true);
         }
-        assert_eq!(memories.window(None), Some(WINDOW));
-        for index in 0..MOST_LOOKED_AT {
-            memories.add(10 + index);
-        }
-        assert_eq!(memories.window(None), None);
-        memories.remove(3);
-        assert_eq!(memories.window(None), Some(WINDOW));
+        assert_eq!(memories.window(None, 1), Some(WINDOW));
+        assert_eq!(memories.window(None, MOST_LOOKED_AT), Some(WINDOW));
+        assert_eq!(memories.window(None, MOST_LOOKED_AT + 1), None);
     }
 }

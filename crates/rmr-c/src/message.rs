@@ -9,9 +9,8 @@
 //! ones are written here alone. `tp_buf` is null or points at `capacity` initialised octets, of
 //! which `alloc_len` may be used.
 
-use crate::context::Context;
 use crate::link::Link;
-use crate::ready::Parts;
+use crate::ready::{Parts, Ready};
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use corewire_wire::rmr::{D1_OCTETS, HEADER_OCTETS, Header, HeaderMut};
 use libc::{c_int, c_uchar, c_void};
@@ -81,8 +80,8 @@ pub(crate) struct Route {
     pub(crate) generation: u64,
     pub(crate) message_type: i32,
     pub(crate) sub_id: i32,
-    /// Contexts and their links are never freed.
-    pub(crate) context: &'static Context,
+    /// The address of the context whose table says so: contexts and their links are never freed.
+    pub(crate) context: usize,
     pub(crate) link: &'static Arc<Link>,
 }
 
@@ -446,6 +445,19 @@ impl Message {
             trace: header..call,
             call: call..call + d1,
             payload: call + d1 + d2,
+        }
+    }
+
+    /// As it goes to a connection, now that its header is complete and its parts are found.
+    #[inline]
+    pub(crate) fn ready(&self, parts: Parts) -> Ready<'_> {
+        Ready {
+            octets: self.octets(),
+            parts,
+            used: usize::try_from(self.len).unwrap_or(0),
+            message_type: self.mtype,
+            sub_id: self.sub_id,
+            begun: self.begun(),
         }
     }
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod incoming;
 pub(crate) mod outgoing;
+pub(crate) mod received;
 pub(crate) mod record;
 
 use corewire_message::Operation;

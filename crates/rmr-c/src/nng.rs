@@ -8,8 +8,8 @@
 mod library;
 
 use crate::errno;
-use crate::link::Patience;
 use crate::log::say;
+use crate::send_timeout::SendTimeout;
 use crate::state::{self, Refused};
 use library::{ALLOCATE, Library, TIMED_OUT, TRY_AGAIN};
 use std::ffi::{CStr, CString};
@@ -85,9 +85,9 @@ impl NngSender {
     ///
     /// # Errors
     /// It was not taken.
-    pub(crate) fn send(&mut self, octets: &[u8], patience: Patience) -> Result<(), Refused> {
+    pub(crate) fn send(&mut self, octets: &[u8], timeout: SendTimeout) -> Result<(), Refused> {
         let least = if self.fresh { FIRST } else { LEAST };
-        let wait = patience.0.max(least);
+        let wait = timeout.0.max(least);
         let millis = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
         if self.timeout != millis {
             self.socket.set_timeout(SEND_TIMEOUT, millis);

@@ -1,6 +1,5 @@
-//! A message on its way to a connection.
+//! A message on its way to a connection: its octets, and where its parts stand in them.
 
-use crate::message::Message;
 use corewire_wire::rmr::si95::TRANSPORT_OCTETS;
 use std::ops::Range;
 
@@ -16,20 +15,33 @@ pub(crate) struct Parts {
 
 /// A message whose header is complete.
 pub(crate) struct Ready<'a> {
-    pub(crate) message: &'a Message,
+    /// The buffer's octets that may be used, the transport's 50 in front.
+    pub(crate) octets: &'a [u8],
     pub(crate) parts: Parts,
+    /// Octets of payload that are used.
+    pub(crate) used: usize,
+    pub(crate) message_type: i32,
+    pub(crate) sub_id: i32,
+    /// Whose names stand in the header: a number for those of one context, 0 when that is unknown.
+    pub(crate) begun: usize,
 }
 
 impl Ready<'_> {
     /// As SI95 carries it.
+    #[inline]
     pub(crate) fn frame(&self) -> &[u8] {
-        let octets = self.message.octets();
-        let used = usize::try_from(self.message.len).unwrap_or(0);
-        let end = TRANSPORT_OCTETS + self.parts.payload + used;
-        &octets[..end.min(octets.len())]
+        let end = TRANSPORT_OCTETS + self.parts.payload + self.used;
+        &self.octets[..end.min(self.octets.len())]
+    }
+
+    /// From the RMR header on.
+    #[inline]
+    pub(crate) fn rmr_octets(&self) -> &[u8] {
+        self.octets.get(TRANSPORT_OCTETS..).unwrap_or_default()
     }
 
     /// The octets of payload that are used.
+    #[inline]
     pub(crate) fn payload(&self) -> &[u8] {
         let at = TRANSPORT_OCTETS + self.parts.payload;
         self.frame().get(at..).unwrap_or_default()

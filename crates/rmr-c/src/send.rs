@@ -1,10 +1,11 @@
 //! Sending: where a message goes and what becomes of its buffer.
 
 use crate::context::Context;
-use crate::link::{Link, Patience};
+use crate::link::Link;
 use crate::log::say;
 use crate::message::{ADD_SOURCE, Message, Route};
 use crate::ready::{Parts, Ready};
+use crate::send_timeout::SendTimeout;
 use crate::state::{self, Refused};
 use corewire_wire::rmr::MEID_OCTETS;
 use corewire_wire::rmr::si95::{TRANSPORT_OCTETS, write_transport};
@@ -23,12 +24,12 @@ const NAME: usize = 64;
 pub(crate) fn routed(
     context: &'static Context,
     message: &mut Message,
-    patience: Patience,
+    timeout: SendTimeout,
 ) -> Result<(), Refused> {
     let parts = prepare(context, message)?;
     let generation = context.router().generation();
     if let Some(link) = usual_route(context, message, generation) {
-        return deliver(&Ready { message, parts }, link, patience);
+        return deliver(&message.ready(parts), link, timeout);
     }
     let table = context.router().table();
     let meid = until_nul(message.field::<MEID_OCTETS>(MEID));
@@ -46,18 +47,18 @@ pub(crate) fn routed(
             generation,
             message_type: message.mtype,
             sub_id: message.sub_id,
-            context,
+            context: std::ptr::from_ref(context).addr(),
             link,
         });
-        return deliver(&Ready { message, parts }, link, patience);
+        return deliver(&message.ready(parts), link, timeout);
     }
-    let ready = Ready { message, parts };
+    let ready = message.ready(parts);
     let mut result = Err(Refused::new(state::NO_ENDPOINT, libc::ENXIO));
     // Allocates only when something fails.
     let mut failed = Vec::new();
     for id in targets {
         let link = context.link(id);
-        match link.send(&ready, patience) {
+        match link.send(&ready, timeout) {
             Ok(()) => result = Ok(()),
             Err(refused) => {
                 failed.push((link, refused));
@@ -72,7 +73,7 @@ pub(crate) fn routed(
         }
         // The sender is told that it went: as far as this endpoint goes, it is lost.
         link.count_lost_copy();
-        let (message_type, name) = (ready.message.mtype, link.name());
+        let (message_type, name) = (ready.message_type, link.name());
         say!(
             Warning,
             "a message of type {message_type} went to others and not to {name}"
@@ -89,14 +90,14 @@ pub(crate) fn direct(
     context: &Context,
     message: &mut Message,
     link: &Arc<Link>,
-    patience: Patience,
+    timeout: SendTimeout,
 ) -> Result<(), Refused> {
     let parts = prepare(context, message)?;
-    deliver(&Ready { message, parts }, link, patience)
+    deliver(&message.ready(parts), link, timeout)
 }
 
-fn deliver(ready: &Ready<'_>, link: &Arc<Link>, patience: Patience) -> Result<(), Refused> {
-    link.send(ready, patience)
+fn deliver(ready: &Ready<'_>, link: &Arc<Link>, timeout: SendTimeout) -> Result<(), Refused> {
+    link.send(ready, timeout)
         .inspect_err(|refused| link.count_refused(*refused))
 }
 
@@ -110,7 +111,7 @@ fn usual_route(
     (route.generation == generation
         && route.message_type == message.mtype
         && route.sub_id == message.sub_id
-        && std::ptr::eq(route.context, context))
+        && route.context == std::ptr::from_ref(context).addr())
     .then_some(route.link)
 }
 
@@ -122,7 +123,7 @@ fn usual_route(
 pub(crate) fn back(
     context: &Context,
     message: &mut Message,
-    patience: Patience,
+    timeout: SendTimeout,
 ) -> Result<(), Refused> {
     let source = <[u8; NAME]>::try_from(message.field::<NAME>(SOURCE));
     let address = <[u8; NAME]>::try_from(message.field::<NAME>(SOURCE_IP));
@@ -134,7 +135,7 @@ pub(crate) fn back(
     }
     let way = way_back(context, message.rts_fd, &source, &address);
     let result = match way {
-        Some(link) => direct(context, message, &link, patience),
+        Some(link) => direct(context, message, &link, timeout),
         None => Err(Refused::new(state::NO_ENDPOINT, libc::ENXIO)),
     };
     if result.is_err() {

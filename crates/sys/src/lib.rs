@@ -27,6 +27,7 @@ pub use calls::Calls;
 pub use calls::calls_of_this_thread;
 pub use epoll::{Epoll, Interest, Readiness, Token};
 pub use listener::Listener;
+pub use options::{Arrived, set_receive_buffer, unsent};
 pub use socket::{Address, SendMemory, Socket};
-pub use timer::TimerFd;
+pub use timer::{TimerFd, monotonic_nanos, sleep_exactly, sleep_exactly_from_now_on};
 pub use wake::WakeFd;

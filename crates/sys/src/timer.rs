@@ -1,4 +1,4 @@
-//! A timer that epoll reports.
+//! A timer that epoll reports, and short sleeps.
 
 use crate::calls::count;
 use crate::socket::{check, timespec};
@@ -62,6 +62,40 @@ impl AsFd for TimerFd {
     }
 }
 
+/// How late the kernel may wake a thread whose sleeps are to be exact.
+const EXACT_NANOS: libc::c_ulong = 1000;
+
+/// Has this thread woken when it asked to be, and not up to 50 us later, which is the kernel's own choice.
+pub fn sleep_exactly_from_now_on() {
+    set_slack(EXACT_NANOS);
+}
+
+/// Sleeps as short as this, once: the thread may be another library's, and keeps the slack that it had.
+pub fn sleep_exactly(duration: Duration) {
+    // SAFETY: this option of prctl gives a number and touches no memory.
+    let usual = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
+    set_slack(EXACT_NANOS);
+    std::thread::sleep(duration);
+    if let Ok(usual) = libc::c_ulong::try_from(usual) {
+        set_slack(usual.max(1));
+    }
+}
+
+fn set_slack(nanos: libc::c_ulong) {
+    // SAFETY: this option of prctl takes a number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, nanos, 0, 0, 0) };
+}
+
+/// Nanoseconds of the monotonic clock, as C programs read it.
+#[must_use]
+pub fn monotonic_nanos() -> u64 {
+    let mut now = timespec(Duration::ZERO);
+    // SAFETY: the kernel writes the timespec, which is alive.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
+
 // Miri has no kernel for these.
 #[cfg(all(test, not(miri)))]
 mod tests {
@@ -82,5 +116,18 @@ mod tests {
         assert!(before.elapsed() >= Duration::from_millis(2));
         timer.clear();
         assert_eq!(epoll.wait(Some(Duration::ZERO)).unwrap(), 0);
+    }
+    #[test]
+    fn an_exact_sleep_leaves_the_slack_as_it_was() {
+        // SAFETY: this option of prctl gives a number and touches no memory.
+        let slack = || unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) };
+        let usual = slack();
+        let (before, nanos) = (Instant::now(), monotonic_nanos());
+        sleep_exactly(Duration::from_micros(200));
+        assert!(before.elapsed() >= Duration::from_micros(200));
+        assert!(monotonic_nanos() - nanos >= 200_000);
+        assert_eq!(slack(), usual);
+        sleep_exactly_from_now_on();
+        assert_eq!(slack(), EXACT_NANOS as i32);
     }
 }

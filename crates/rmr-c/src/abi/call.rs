@@ -8,9 +8,10 @@ use crate::boundary::boundary;
 use crate::context::Context;
 use crate::errno;
 use crate::inbox::Deadline;
-use crate::link::{Link, Patience};
+use crate::link::Link;
 use crate::message::Message;
 use crate::send;
+use crate::send_timeout::SendTimeout;
 use crate::state::{self, Refused};
 use libc::{c_int, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -21,7 +22,7 @@ const LEAST_NUMBER: u8 = 2;
 /// How long a plain call waits, in milliseconds.
 const PLAIN_WAIT: c_int = 1000;
 /// How long a call waits for a peer that does not read before it is refused.
-const PATIENCE: c_int = 0;
+const RETRIES: c_int = 0;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rmr_call(vctx: *mut c_void, msg: *mut Message) -> *mut Message {
@@ -98,10 +99,10 @@ pub(super) unsafe fn call(
         ..0 => Deadline::NEVER,
         wait => Deadline::from_millis(wait).begun(),
     };
-    let patience = Patience::from_retries(PATIENCE);
+    let timeout = SendTimeout::from_retries(RETRIES);
     let sent = match link {
-        Some(link) => send::direct(context, message, link, patience),
-        None => send::routed(context, message, patience),
+        Some(link) => send::direct(context, message, link, timeout),
+        None => send::routed(context, message, timeout),
     };
     if let Err(refused) = sent {
         context.inbox().forget(call_id);

@@ -2,8 +2,8 @@
 
 use super::context;
 use crate::boundary::boundary;
-use crate::context::Context;
 use crate::errno;
+use crate::open::open;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn rmr_init(
             // SAFETY: not null, so a text that ends with NUL, says the header.
             Some(unsafe { CStr::from_ptr(proto_port) }.to_string_lossy())
         };
-        match Context::open(port.as_deref(), max_msg_size, flags) {
+        match open(port.as_deref(), max_msg_size, flags) {
             Ok(context) => {
                 errno::set(0);
                 std::ptr::from_ref(context).cast_mut().cast()

@@ -4,9 +4,9 @@ use super::{bad_argument, context, message, refuse};
 use crate::boundary::boundary;
 use crate::context::Context;
 use crate::errno;
-use crate::link::Patience;
 use crate::message::Message;
 use crate::send;
+use crate::send_timeout::SendTimeout;
 use crate::state::{self, Refused};
 use libc::{c_int, c_void};
 
@@ -37,11 +37,11 @@ pub unsafe extern "C" fn rmr_mtosend_msg(
         }
         // What may be left of a call must not make the receiver take this for a reply.
         send::set_call(message, 0, false);
-        let patience = match max_to {
-            ..0 => context.patience(),
-            retries => Patience::from_retries(retries),
+        let timeout = match max_to {
+            ..0 => context.send_timeout(),
+            retries => SendTimeout::from_retries(retries),
         };
-        let result = send::routed(context, message, patience);
+        let result = send::routed(context, message, timeout);
         finish(context, message, result);
         msg
     })
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn rmr_rts_msg(vctx: *mut c_void, msg: *mut Message) -> *m
         }
         // The call's number stays: the caller waits for it.
         send::clear_call_mark(message);
-        match send::back(context, message, context.patience()) {
+        match send::back(context, message, context.send_timeout()) {
             Ok(()) => {
                 message.tp_state = 0;
                 errno::set(0);

@@ -52,7 +52,7 @@ pub unsafe extern "C" fn rmr_set_fack(vctx: *mut c_void) {
     boundary((), || {
         // SAFETY: as the header says.
         if let Some(context) = unsafe { context(vctx) } {
-            context.around().set_quick_ack();
+            context.shared().set_quick_ack();
         }
     });
 }

@@ -91,7 +91,7 @@ pub unsafe extern "C" fn rmr_wh_send_msg(
             }
         };
         send::set_call(message, 0, false);
-        let result = send::direct(context, message, &link, context.patience());
+        let result = send::direct(context, message, &link, context.send_timeout());
         super::send::finish(context, message, result);
         msg
     })

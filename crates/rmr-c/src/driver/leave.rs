@@ -4,7 +4,8 @@
 //! resets the connection and forgets what it still had to send. So where a peer sends too, its octets
 //! are taken, and counted as unread, until it has ours.
 
-use super::{Driver, Observer, Stopped, Verdict, unsent};
+use super::{Driver, Observer, Stopped, Verdict};
+use corewire_sys::unsent;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -44,7 +45,7 @@ impl Driver {
     /// Whether a peer that sends too has not got everything; before it was `looked` for what peers sent,
     /// each may.
     fn owes(&self, looked: bool) -> bool {
-        self.connections.iter().flatten().any(|connection| {
+        self.connections.iter().any(|connection| {
             let sends_too = !looked || connection.heard > 0;
             sends_too && !connection.socket.is_memory() && unsent(connection.socket.as_fd()) > 0
         })

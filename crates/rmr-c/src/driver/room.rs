@@ -4,10 +4,8 @@
 //! or not at all. A limit for each connection is none when there are many: there is one for all, and
 //! who was silent longest makes room.
 
-use super::{COPIED, Driver, Observer};
-use crate::log::say;
-use bytes::BytesMut;
-use corewire_rmr::LossKind;
+/// Part of a message up to this is copied out of the large buffer, which the next connection uses.
+pub(super) const COPIED: usize = 16 * 1024;
 
 /// A connection that holds as few octets of a message is not closed for want of room while others hold
 /// more.
@@ -23,8 +21,8 @@ pub(crate) struct Limits {
     pub(crate) message: usize,
     /// Octets of messages that are there in part, all connections together.
     pub(crate) partial: usize,
-    /// Whether a peer of this host that floods it with single messages is made to gather them.
-    pub(crate) holds_floods: bool,
+    /// Whether a peer of this host that sends bursts of single messages is made to gather them.
+    pub(crate) holds_bursts: bool,
 }
 
 impl Limits {
@@ -36,46 +34,51 @@ impl Limits {
     }
 }
 
-impl Driver {
-    /// Counts anew what the connection of that index holds.
-    pub(super) fn account(&mut self, index: usize) {
-        if let Some(connection) = self.connections[index].as_mut() {
-            let kept = connection.kept.as_ref().map_or(0, BytesMut::capacity);
-            self.held -= connection.held;
-            connection.held = kept + connection.framing.held();
-            self.held += connection.held;
-        }
+/// What one connection holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) index: usize,
+    /// Octets of messages that are there in part.
+    pub(super) held: usize,
+    /// The number of its last read.
+    pub(super) heard: u64,
+}
+
+/// Whose connection is closed for want of room: that which was silent longest, of those that hold much
+/// if there are any.
+pub(super) fn who_makes_room(connections: impl Iterator<Item = Held>) -> Option<usize> {
+    let held = connections.filter(|it| it.held > 0);
+    held.min_by_key(|it| (it.held <= FEW, it.heard, it.index))
+        .map(|it| it.index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn closed(connections: &[(usize, u64)]) -> Option<usize> {
+        let each = connections.iter().enumerate();
+        who_makes_room(each.map(|(index, &(held, heard))| Held { index, held, heard }))
     }
 
-    /// Closes connections until the parts of messages take no more than they may: first those that
-    /// were silent longest.
-    pub(super) fn make_room(&mut self, observer: &mut impl Observer) {
-        while self.held > self.limits.partial {
-            let among = |least: usize| {
-                let connections = self.connections.iter().enumerate();
-                connections
-                    .filter_map(|(index, connection)| {
-                        let connection = connection.as_ref()?;
-                        (connection.held > least).then_some((connection.heard, index))
-                    })
-                    .min()
-            };
-            let Some((_, index)) = among(FEW).or_else(|| among(0)) else {
-                return;
-            };
-            if let Some(Some(connection)) = self.connections.get(index) {
-                say!(
-                    Error,
-                    "the connection with {} is closed: parts of messages take {} octets, {} of them \
-                     its own; up to {} are held",
-                    connection.link.name(),
-                    self.held,
-                    connection.held,
-                    self.limits.partial
-                );
-            }
-            observer.refused(LossKind::Crowded);
-            self.close_one(index, observer);
-        }
+    #[test]
+    fn the_one_that_was_silent_longest_makes_room() {
+        assert_eq!(closed(&[(FEW + 1, 7), (1 << 20, 5), (FEW + 1, 6)]), Some(1));
+        // Not one that holds little, as long as another holds more.
+        assert_eq!(closed(&[(FEW, 1), (FEW + 1, 9)]), Some(1));
+        assert_eq!(closed(&[(FEW, 3), (1, 2), (0, 1)]), Some(1));
+        assert_eq!(closed(&[(0, 1), (0, 2)]), None);
+        assert_eq!(closed(&[]), None);
+    }
+
+    #[test]
+    fn a_message_of_the_greatest_length_gets_in_whatever_is_set() {
+        let limits = |partial| Limits {
+            message: 1000,
+            partial,
+            holds_bursts: false,
+        };
+        assert_eq!(limits(0).usable().partial, 2000 + LEAST);
+        assert_eq!(limits(1 << 30).usable().partial, 1 << 30);
     }
 }

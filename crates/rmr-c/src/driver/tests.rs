@@ -1,6 +1,6 @@
 use super::*;
 use crate::native::OPERATION;
-use crate::surroundings::Conduct;
+use crate::shared::Conduct;
 use corewire_message::Event;
 use corewire_sys::Address;
 use corewire_wire::native::{Config, Connection as Native};
@@ -55,14 +55,14 @@ impl Bench {
         let limits = Limits {
             message: LONGEST,
             partial: PARTIAL,
-            holds_floods: true,
+            holds_bursts: true,
         };
-        let around = Arc::new(Surroundings::new(Conduct {
+        let shared = Arc::new(Shared::new(Conduct {
             gathers: false,
             holds_unread: None,
         }));
         Self {
-            driver: Driver::new(listener, None, around, limits, false).unwrap(),
+            driver: Driver::new(listener, None, shared, limits, false).unwrap(),
             at,
             told: Told::default(),
             peers: 0,
@@ -75,9 +75,7 @@ impl Bench {
         peer.set_nonblocking(true).unwrap();
         self.peers += 1;
         let give_up = Instant::now() + PATIENCE;
-        while self.driver.connections.iter().flatten().count() + (self.told.ended as usize)
-            < self.peers
-        {
+        while self.driver.connections.iter().count() + (self.told.ended as usize) < self.peers {
             assert!(Instant::now() < give_up, "it is not accepted");
             self.drive();
         }
@@ -90,7 +88,7 @@ impl Bench {
             self.drive();
         }
         // What is acknowledged is there to be read.
-        while unsent(peer.as_fd()) > 0 {
+        while corewire_sys::unsent(peer.as_fd()) > 0 {
             assert!(Instant::now() < give_up, "it does not arrive");
             self.drive();
         }
@@ -147,7 +145,11 @@ fn who_was_silent_longest_makes_room() {
         let mut peers = Vec::new();
         for _ in 0..40 {
             peers.push(bench.peer(&part));
-            assert!(bench.driver.held <= PARTIAL, "{}", bench.driver.held);
+            assert!(
+                bench.driver.connections.held() <= PARTIAL,
+                "{}",
+                bench.driver.connections.held()
+            );
         }
         let closed = bench.told.crowded;
         assert!((20..40).contains(&closed), "{closed} were closed");
@@ -155,26 +157,28 @@ fn who_was_silent_longest_makes_room() {
         // Those that came last are there; when they go, so does what they held.
         drop(peers);
         bench.drive();
-        assert_eq!((bench.told.ended, bench.driver.held), (40, 0));
+        assert_eq!((bench.told.ended, bench.driver.connections.held()), (40, 0));
     }
 }
 
 #[test]
 fn a_message_of_the_greatest_length_gets_in() {
     let mut bench = Bench::new();
-    bench.driver.limits = Limits {
+    bench.driver.connections.set_limits(Limits {
         message: LONGEST,
         partial: 0,
-        holds_floods: true,
-    }
-    .usable();
+        holds_bursts: true,
+    });
     let mut octets = half_a_frame();
     octets.resize(LONGEST, 0);
     // Malformed, perhaps; but it was waited for.
     let header = &mut octets[TRANSPORT_OCTETS..];
     header[196..200].copy_from_slice(&280_u32.to_be_bytes());
     let _peer = bench.peer(&octets);
-    assert_eq!((bench.told.crowded, bench.driver.held), (0, 0));
+    assert_eq!(
+        (bench.told.crowded, bench.driver.connections.held()),
+        (0, 0)
+    );
 }
 
 /// An SI95 message that says nothing.
@@ -190,7 +194,7 @@ fn frame() -> Vec<u8> {
 fn a_peer_that_sends_gets_all_that_was_sent_to_it_before_the_end() {
     let mut bench = Bench::new();
     let mut peer = bench.peer(&frame());
-    let socket = Arc::clone(&bench.driver.connections[0].as_ref().unwrap().socket);
+    let socket = Arc::clone(&bench.driver.connections.get(0).unwrap().socket);
     let mut sent = 0;
     while let Ok(count) = socket.send_now(&[io::IoSlice::new(&[7; 65_536])]) {
         sent += count;
@@ -229,7 +233,7 @@ fn who_never_sent_is_not_waited_for_and_who_does_not_read_not_for_ever() {
     for sends in [false, true] {
         let mut bench = Bench::new();
         let _peer = bench.peer(if sends { &[0, 0, 1] } else { &[] });
-        let socket = Arc::clone(&bench.driver.connections[0].as_ref().unwrap().socket);
+        let socket = Arc::clone(&bench.driver.connections.get(0).unwrap().socket);
         while socket.send_now(&[io::IoSlice::new(&[7; 65_536])]).is_ok() {}
         let wait = Duration::from_millis(if sends { 50 } else { 60_000 });
         let begun = Instant::now();
@@ -240,29 +244,4 @@ fn who_never_sent_is_not_waited_for_and_who_does_not_read_not_for_ever() {
         assert!(took < Duration::from_secs(30), "{took:?}");
         assert_eq!(took >= wait, sends, "{took:?}");
     }
-}
-
-#[test]
-fn the_kernel_tells_what_came_and_takes_a_smaller_buffer() {
-    let mut bench = Bench::new();
-    let _peer = bench.peer(&half_a_frame());
-    let connection = bench.driver.connections[0].as_ref().unwrap();
-    let socket = connection.socket.as_fd();
-    let came = arrived(socket).unwrap();
-    assert_eq!(came.octets, half_a_frame().len() as u64);
-    assert!((1..1000).contains(&came.segments), "{came:?}");
-    set_receive_buffer(socket, 65_536);
-    let mut buffer: libc::c_int = 0;
-    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: pointer and length are those of one live int that may be written.
-    let asked = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVBUF,
-            (&raw mut buffer).cast(),
-            &raw mut length,
-        )
-    };
-    assert_eq!((asked, buffer), (0, 2 * 65_536));
 }

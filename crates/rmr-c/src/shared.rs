@@ -1,7 +1,6 @@
 //! What links, driver and threads of one context share.
 
-use crate::flusher::Flusher;
-use crate::link::Link;
+use crate::flusher::{Flusher, Gathering};
 use corewire_rmr::EndpointCounters;
 use corewire_sys::{Socket, WakeFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,24 +18,24 @@ pub(crate) struct Conduct {
 }
 
 /// Shared by everything that belongs to one context.
-pub(crate) struct Surroundings {
+pub(crate) struct Shared<L> {
     /// Writes what senders leave behind.
-    pub(crate) flusher: Flusher,
+    pub(crate) flusher: Flusher<L>,
     /// Wakes whoever drives the sockets, as long as anybody may: a context outlives its sockets.
     wake: OnceLock<Weak<WakeFd>>,
     /// What became of messages to peers that are known by their connection only.
     pub(crate) back_counts: Arc<EndpointCounters>,
     conduct: Conduct,
-    newcomers: Mutex<Vec<Newcomer>>,
+    newcomers: Mutex<Vec<Newcomer<L>>>,
     quick_ack: AtomicBool,
     closed: AtomicBool,
     over: Condvar,
 }
 
 /// A connection that a sender made, on its way to the driver.
-type Newcomer = (Arc<Socket>, Arc<Link>);
+type Newcomer<L> = (Arc<Socket>, Arc<L>);
 
-impl Surroundings {
+impl<L: Gathering> Shared<L> {
     /// Of a context that has just been made.
     pub(crate) fn new(conduct: Conduct) -> Self {
         Self {
@@ -70,13 +69,13 @@ impl Surroundings {
     }
 
     /// A connection that a sender made is to be read as well.
-    pub(crate) fn adopt(&self, socket: Arc<Socket>, link: Arc<Link>) {
+    pub(crate) fn adopt(&self, socket: Arc<Socket>, link: Arc<L>) {
         self.queue().push((socket, link));
         self.wake();
     }
 
     /// The connections that were made since the last time.
-    pub(crate) fn newcomers(&self) -> Vec<Newcomer> {
+    pub(crate) fn newcomers(&self) -> Vec<Newcomer<L>> {
         std::mem::take(&mut *self.queue())
     }
 
@@ -112,7 +111,7 @@ impl Surroundings {
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Vec<Newcomer>> {
+    fn queue(&self) -> MutexGuard<'_, Vec<Newcomer<L>>> {
         self.newcomers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
