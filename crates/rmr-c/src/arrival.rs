@@ -1,9 +1,9 @@
 //! What comes by a connection, taken apart: SI95, as every RMR program speaks it, or the native
 //! protocol.
 
+use crate::carrier::native::incoming::NativeReceiver;
+use crate::carrier::native::received;
 use crate::message::Message;
-use crate::native::incoming::NativeReceiver;
-use crate::native::received;
 use bytes::BytesMut;
 use corewire_rmr::LossKind;
 use corewire_sys::Socket;

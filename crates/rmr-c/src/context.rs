@@ -1,14 +1,15 @@
 //! What `rmr_init` makes: names, sockets, routes, links and the threads behind them.
 
 use crate::arrival::{Arrival, Incoming};
+use crate::carrier::CarrierKind;
+use crate::carrier::nng::NngReceiver;
+use crate::carrier::shm;
 use crate::driver::Limits;
 use crate::inbox::Inbox;
 use crate::interfaces;
-use crate::link::{Carriage, Link, Shared};
+use crate::link::{Link, Shared};
 use crate::log::say;
-use crate::memories;
 use crate::message::{Message, Names, OVERHEAD};
-use crate::nng::NngReceiver;
 use crate::pool::Pool;
 use crate::send_timeout::SendTimeout;
 use crate::shared::Conduct;
@@ -51,7 +52,7 @@ pub(crate) struct Context {
     inbox: Inbox,
     pool: Pool,
     links: Slots<Arc<Link>>,
-    carriage: Carriage,
+    kind: CarrierKind,
     /// Octets of the longest message, as receivers with the same settings take it.
     longest: usize,
     payload: usize,
@@ -144,15 +145,17 @@ impl Context {
             shared,
             pool: Pool::new(OVERHEAD + usual.max(LEAST_PAYLOAD) + SPARE_ROOM),
             links: Slots::new(),
-            carriage: match settings.transport {
-                Transport::Native | Transport::Shm => Carriage::Native {
+            kind: match settings.transport {
+                Transport::Si95 => CarrierKind::Si95,
+                Transport::Native => CarrierKind::Native {
                     most_octets: settings.max_message,
-                    memory: settings.transport == Transport::Shm,
                 },
-                Transport::Nng => Carriage::Nng {
+                Transport::Shm => CarrierKind::Shm {
+                    most_octets: settings.max_message,
+                },
+                Transport::Nng => CarrierKind::Nng {
                     waits: !settings.async_connect,
                 },
-                Transport::Si95 => Carriage::Si95,
             },
             longest: settings.max_message,
             payload: if usual == 0 { DEFAULT_PAYLOAD } else { usual },
@@ -246,7 +249,7 @@ impl Context {
     pub(crate) fn link(&self, id: EndpointId) -> &Arc<Link> {
         self.links.get_or_init(id.index(), || {
             let endpoint = self.router.endpoints().get(id);
-            Arc::new(Link::to(endpoint, &self.shared, self.carriage))
+            Arc::new(Link::to(endpoint, &self.shared, self.kind))
         })
     }
 
@@ -370,7 +373,7 @@ impl Context {
 
     /// Gives NNG time to write what it took: it does not tell when it has.
     fn linger(&self) {
-        if let Carriage::Nng { .. } = self.carriage
+        if let CarrierKind::Nng { .. } = self.kind
             && self.all_links().next().is_some()
         {
             thread::sleep(NNG_LINGER);
@@ -406,7 +409,7 @@ extern "C" fn at_exit() {
 
 /// Listens for peers of this host beside the port. Where that cannot be, they come by TCP.
 fn offer_memory(at: SocketAddr) -> Option<Listener> {
-    let name = memories::offered_at(at);
+    let name = shm::offered_at(at);
     let listener = Listener::bind(&name, false);
     let told = listener.inspect_err(|error| {
         say!(

@@ -4,10 +4,12 @@
 //! it is there in part. Nothing is read from a connection before what came earlier is taken, so a
 //! peer that is not listened to is held back by its own socket.
 
+mod accepting;
 mod burst;
 mod connections;
 mod leave;
 mod room;
+mod shm_links;
 // Miri has no kernel for these.
 #[cfg(all(test, not(miri)))]
 mod tests;
@@ -17,7 +19,6 @@ pub(crate) use room::Limits;
 use crate::arrival::{self, Arrival, Step};
 use crate::link::{Link, Shared};
 use crate::log::say;
-use crate::memories::{LOOKS_A_TURN, Memories};
 use burst::Bursts;
 use bytes::BytesMut;
 use connections::Connections;
@@ -27,6 +28,7 @@ use corewire_sys::{
 };
 use corewire_wire::rmr::si95::Refusal;
 use room::COPIED;
+use shm_links::{LOOKS_A_TURN, ShmLinks};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -37,10 +39,10 @@ const READ: usize = 256 * 1024;
 /// Reads of one connection before the others have their turn.
 const FAIR: u32 = 4;
 
-/// A wait as short as this means that messages follow each other closely.
-const RUSH: Duration = Duration::from_micros(6);
 /// After a failure, nothing is accepted for as long, unless a connection ends.
 const MUTED: Duration = Duration::from_millis(100);
+/// A wait as short as this means that messages follow each other closely.
+const RUSH: Duration = Duration::from_micros(6);
 
 const LISTENER: Token = Token(u64::MAX);
 const WAKE: Token = Token(u64::MAX - 1);
@@ -84,7 +86,7 @@ pub(crate) struct Driver {
     listener: Option<Listener>,
     /// For peers of this host.
     memory_listener: Option<Listener>,
-    memories: Memories,
+    shm_links: ShmLinks,
     /// Since when nothing is accepted, because it failed.
     muted: Option<Instant>,
     shared: Arc<Shared>,
@@ -133,7 +135,7 @@ impl Driver {
             epoll,
             listener: Some(listener),
             memory_listener,
-            memories: Memories::new(),
+            shm_links: ShmLinks::new(),
             muted: None,
             shared,
             wake,
@@ -219,9 +221,9 @@ impl Driver {
             return Ok(());
         }
         self.rushed = false;
-        if let Some(window) = self.memories.window(timeout, self.connections.in_memory()) {
+        if let Some(window) = self.shm_links.window(timeout, self.connections.in_memory()) {
             let paid = self.look_for(begun, window);
-            self.memories.learn(paid);
+            self.shm_links.learn(paid);
             if paid {
                 return Ok(());
             }
@@ -240,7 +242,7 @@ impl Driver {
     /// Looks for something in a memory, without a system call; now and then at the sockets as well.
     fn look(&mut self, observer: &mut impl Observer) -> bool {
         let found = self.connections.enqueue_in_memory(Socket::is_readable);
-        if found && self.memories.is_sockets_turn() {
+        if found && self.shm_links.is_sockets_turn() {
             // When this fails, so does waiting, which tells.
             let _ = self.poll(Some(Duration::ZERO), observer);
         }
@@ -316,25 +318,6 @@ impl Driver {
         Ok(count)
     }
 
-    /// Accepts again after descriptors had run out.
-    fn listen_again(&mut self) {
-        if self.muted.is_some() && self.listeners_want(Interest::Read) {
-            self.muted = None;
-        }
-    }
-
-    fn listeners_want(&self, interest: Interest) -> bool {
-        let change = |listener: &Option<Listener>, token| {
-            let Some(listener) = listener else {
-                return true;
-            };
-            let changed = self.epoll.change(listener.as_fd(), token, interest);
-            changed.is_ok()
-        };
-        let changed = change(&self.listener, LISTENER);
-        change(&self.memory_listener, MEMORY_LISTENER) && changed
-    }
-
     /// How long to leave messages to gather that follow each other closely.
     fn pause(&mut self) -> Duration {
         if !self.connections.holds_bursts() {
@@ -344,64 +327,6 @@ impl Driver {
         let accepted = accepted.filter(|it| it.accepted && !it.socket.is_memory());
         let looked_at = accepted.map(|it| (&*it.socket, &mut it.burst));
         self.bursts.pause(Instant::now(), looked_at)
-    }
-
-    fn accept(&mut self, memory: bool, observer: &mut impl Observer) {
-        loop {
-            let listener = if memory {
-                &self.memory_listener
-            } else {
-                &self.listener
-            };
-            let Some(listener) = listener else {
-                return;
-            };
-            match listener.accept() {
-                Ok(socket) => {
-                    let socket = Arc::new(socket);
-                    let link = Arc::new(Link::back(Arc::clone(&socket), &self.shared));
-                    // What comes by memory is the native protocol, in which nothing goes back.
-                    let number = self.admit(socket, Arc::clone(&link), !memory);
-                    if let Some(number) = number
-                        && !memory
-                    {
-                        observer.arrived(number, &link);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => {
-                    // Out of descriptors, most likely. It would be reported again at once.
-                    say!(
-                        Error,
-                        "cannot accept a connection: {error}; trying again later"
-                    );
-                    self.listeners_want(Interest::Neither);
-                    self.muted = Some(Instant::now());
-                    return;
-                }
-            }
-        }
-    }
-
-    fn adopt_newcomers(&mut self) {
-        for (socket, link) in self.shared.newcomers() {
-            self.admit(socket, link, false);
-        }
-    }
-
-    fn admit(&mut self, socket: Arc<Socket>, link: Arc<Link>, accepted: bool) -> Option<i32> {
-        let index = self.connections.place();
-        let token = Token(index as u64);
-        if let Err(error) = self.epoll.add(socket.as_fd(), token, Interest::Read) {
-            say!(
-                Error,
-                "cannot watch the connection to {}: {error}",
-                link.name()
-            );
-            self.connections.leave_free(index);
-            return None;
-        }
-        Some(self.connections.put(index, socket, link, accepted))
     }
 
     /// Goes to the next connection that has something.
@@ -627,7 +552,7 @@ impl Driver {
     pub(crate) fn close(&mut self) {
         self.listener = None;
         self.memory_listener = None;
-        self.memories = Memories::new();
+        self.shm_links = ShmLinks::new();
         for connection in self.connections.drain() {
             connection.socket.shutdown();
             connection.link.close();

@@ -48,6 +48,11 @@ unsafe fn address(raw: *const libc::sockaddr) -> Option<IpAddr> {
     }
 }
 
+/// Whether an address is one of this host's.
+pub(crate) fn is_of_this_host(ip: IpAddr) -> bool {
+    ip.is_loopback() || addresses(None).contains(&ip) || addresses(Some("lo")).contains(&ip)
+}
+
 /// `address:port` as route tables write it, IPv6 in brackets.
 pub(crate) fn with_port(address: IpAddr, port: u16) -> String {
     SocketAddr::new(address, port).to_string()

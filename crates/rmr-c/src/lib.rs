@@ -12,11 +12,11 @@
 //!   is left when they stop;
 //! - [`inbox`], [`driver`]: receiving. The thread that wants a message drives the sockets itself,
 //!   one thread at a time; the others wait to be handed a message or the lead;
-//! - [`memories`]: shared memory, where both ends are on one host;
+//! - [`carrier`]: SI95, the native protocol, shared memory, NNG: a file for each;
 //! - [`control`]: the thread that collects routes and prints statistics.
 //!
 //! Imports go one way: `abi`, `open`, `control`, `send`, `context`, `inbox`, `driver`, `link`, and
-//! below these what knows of none of them.
+//! below these `carrier` and what knows of none of them.
 //!
 //! A context that was closed keeps its (emptied) memory: programs may still hold its address in
 //! another thread, and get an error instead of a crash.
@@ -39,8 +39,10 @@
 mod abi;
 mod arrival;
 mod boundary;
+mod carrier;
 mod context;
 mod control;
+mod dial;
 mod driver;
 mod errno;
 mod flush;
@@ -49,11 +51,8 @@ mod inbox;
 mod interfaces;
 mod link;
 mod log;
-mod memories;
 mod message;
 mod names;
-mod native;
-mod nng;
 mod open;
 mod outgoing;
 mod pool;

@@ -1,9 +1,9 @@
 //! What `rmr_init` does: a context as the environment says, and the thread that brings its routes.
 
+use crate::carrier::nng;
 use crate::context::{Context, NO_THREAD};
 use crate::control;
 use crate::log::{self, say};
-use crate::nng;
 use corewire_rmr::{Settings, Transport};
 use corewire_wire::rmr::DATA_PORT;
 use std::io;

@@ -34,7 +34,12 @@ impl Ready<'_> {
         &self.octets[..end.min(self.octets.len())]
     }
 
-    /// From the RMR header on.
+    /// As it is carried without SI95's octets.
+    pub(crate) fn rmr_frame(&self) -> &[u8] {
+        self.frame().get(TRANSPORT_OCTETS..).unwrap_or_default()
+    }
+
+    /// From the RMR header on, with all the room that there is.
     #[inline]
     pub(crate) fn rmr_octets(&self) -> &[u8] {
         self.octets.get(TRANSPORT_OCTETS..).unwrap_or_default()

@@ -9,7 +9,7 @@
 //! Over a longer way a small buffer would limit the rate, so only peers of this host get it. A sender of
 //! ours never makes so many segments: it gathers by itself.
 
-use crate::memories::is_of_this_host;
+use crate::interfaces::is_of_this_host;
 use corewire_sys::{Arrived, Socket, set_receive_buffer};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;

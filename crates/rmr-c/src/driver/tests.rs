@@ -1,5 +1,5 @@
 use super::*;
-use crate::native::OPERATION;
+use crate::carrier::native::OPERATION;
 use crate::shared::Conduct;
 use corewire_message::Event;
 use corewire_sys::Address;

@@ -52,8 +52,8 @@ pub(crate) fn fill(record: &Record<'_>, message: &mut Message, standard: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carrier::native::record::{XACTION, write};
     use crate::message::Names;
-    use crate::native::record::{XACTION, write};
     use corewire_wire::rmr::record::RecordReader;
     use std::ptr::NonNull;
 
