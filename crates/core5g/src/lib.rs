@@ -12,17 +12,13 @@
 //!
 //! | module, or crate of its own | holds |
 //! |---|---|
-//! | `runtime` | how an NF process starts, finds its peers, calls them, and ends |
-//! | `selection` | which instance of a service a request goes to: priority, capacity, load, DNN, slice |
+//! | `runtime` | how an NF process starts, finds its peers, calls them, keeps its records, and ends |
 //! | [`sbi`] | service interfaces: resource router, models, problem documents, headers, access tokens |
 //! | [`ngap`], [`nas`], [`aka`] | the only places that know the codecs and the cryptography |
 //! | `amf`, `smf`, `upf` | access and mobility, sessions, user plane addresses |
-//! | `ports`, `event_loops`, `due` | what procedures need of the world; what gives it to them; timers as data |
-//! | `subscribers`, `durable` | who may use the network; what outlives a process (`corewire-store`) |
+//! | `subscribers` | who may use the network |
 //! | `nrf`, `udm`, `ausf`, `udsf` | registry, subscribers, authentication, stored contexts |
 //! | `ran` | gNBs and UEs that attach and check what they get |
-//! | `source3` | the other flow: operations of the REST-based core of 2019 |
-//! | `trace` | begin and end of every hop, when asked for |
 //! | `program` | the core as a whole: up, status, down |
 //!
 //! Not here: bytes on a wire between NFs, where a call goes, how often it is tried
@@ -32,39 +28,28 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod amf;
-mod ausf;
-mod due;
-mod durable;
-mod event_loops;
-mod nrf;
-mod ports;
 mod program;
-mod ran;
-mod runtime;
-mod selection;
 mod smf;
-mod source3;
-pub mod subscribers;
-mod tls;
-mod trace;
 #[cfg(test)]
 mod transcripts;
-mod udm;
-mod udsf;
-mod upf;
 
 pub use corewire_core5g_aka as aka;
 pub use corewire_core5g_nas as nas;
 pub use corewire_core5g_ngap as ngap;
+use corewire_core5g_runtime::{
+    self as runtime, due, event_loops, ports, selection, source3, tls, trace,
+};
 pub use corewire_core5g_sbi as sbi;
-use corewire_core5g_sbi::{holder, token};
+use corewire_core5g_sbi::token;
+pub use corewire_core5g_subscribers as subscribers;
+use corewire_core5g_upf as upf;
 
 pub use amf::AmfArgs;
-pub use ausf::AusfArgs;
-pub use nrf::NrfArgs;
+pub use corewire_core5g_ausf::AusfArgs;
+pub use corewire_core5g_nrf::NrfArgs;
+pub use corewire_core5g_ran::RanArgs;
+pub use corewire_core5g_udm::UdmArgs;
+pub use corewire_core5g_udsf::UdsfArgs;
+pub use corewire_core5g_upf::UpfArgs;
 pub use program::CoreArgs;
-pub use ran::RanArgs;
 pub use smf::SmfArgs;
-pub use udm::UdmArgs;
-pub use udsf::UdsfArgs;
-pub use upf::UpfArgs;

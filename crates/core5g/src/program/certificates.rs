@@ -130,9 +130,9 @@ impl Certificates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::holder::Holder;
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use corewire_core5g_sbi::holder::Holder;
 
     #[test]
     fn what_is_made_says_who_it_is_and_is_its_owners() {

@@ -8,9 +8,9 @@
 
 mod args;
 mod certificates;
+mod command;
 mod config;
 mod down;
-
 mod plan;
 mod process;
 mod repair;
@@ -19,7 +19,7 @@ mod state;
 mod status;
 mod up;
 
-pub use args::CoreArgs;
+pub use command::CoreArgs;
 
 /// The file of subscribers of a core that was given none.
 fn test_subscribers(_plmn: &str) -> String {

@@ -1,0 +1,15 @@
+//! Who may use the network: subscribers as a file or a command provides them.
+//!
+//! A file is TOML; an entry is a range of SUPIs with the same key material, slices and data networks,
+//! so that a hundred thousand subscribers are five lines and no memory.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+#![forbid(unsafe_code)]
+
+mod command;
+mod entry;
+mod file;
+
+pub use command::SubscriberArgs;
+pub use command::{ADDED, AddedSubscriber};
+pub use entry::{Entries, Entry, Material, Slice};
+pub use file::SubscriberFile;
