@@ -146,6 +146,9 @@ pub(crate) struct SmContextError {
 pub(crate) struct ErrorDetail {
     pub(crate) status: u16,
     pub(crate) cause: String,
+    /// A sentence for people.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) detail: Option<String>,
 }
 
 /// SmContextStatusNotification (6.1.6.2.8).

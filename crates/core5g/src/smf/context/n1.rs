@@ -9,6 +9,9 @@ use crate::nas::{
 };
 use bytes::Bytes;
 
+/// The procedure transaction identity of what the UE did not ask for (TS 24.007, 11.2.3.1a).
+pub(in crate::smf) const NO_PTI: u8 = 0;
+
 /// What a UE says about a session.
 pub(in crate::smf) enum Request {
     Establishment(Establishment),
@@ -30,16 +33,21 @@ impl Establishment {
     /// Whether a session of this kind can be given: IPv4, and an address that stays.
     ///
     /// # Errors
-    /// The cause of TS 24.501, 6.4.1.4.
-    pub(in crate::smf) fn acceptable(&self) -> Result<(), SmCause> {
+    /// The cause for the AMF (TS 29.502, 6.1.7.3), and the one for the UE (TS 24.501, 6.4.1.4).
+    pub(in crate::smf) fn acceptable(&self) -> Result<(), (&'static str, SmCause)> {
+        if self.pti == NO_PTI {
+            // TS 24.501, 7.3.1: what a UE asks for has one.
+            return Err(("N1_SM_ERROR", SmCause::INVALID_PTI));
+        }
         match self.session_type {
             None | Some(SessionType::Ipv4 | SessionType::Ipv4v6) => {}
-            Some(SessionType::Ipv6) => return Err(SmCause::IPV4_ONLY),
-            Some(_) => return Err(SmCause::UNKNOWN_SESSION_TYPE),
+            Some(SessionType::Ipv6) => return Err(("PDUTYPE_NOT_SUPPORTED", SmCause::IPV4_ONLY)),
+            Some(_) => return Err(("PDUTYPE_NOT_SUPPORTED", SmCause::UNKNOWN_SESSION_TYPE)),
         }
         match self.ssc_mode {
-            None | Some(SscMode::ONE) => Ok(()),
-            Some(_) => Err(SmCause::SSC_MODE_NOT_SUPPORTED),
+            // Four is unused and read as one (TS 24.501, 9.11.4.16).
+            None | Some(SscMode::ONE | SscMode(4)) => Ok(()),
+            Some(_) => Err(("SSC_NOT_SUPPORTED", SmCause::SSC_MODE_NOT_SUPPORTED)),
         }
     }
 }

@@ -8,7 +8,6 @@
 //!       ── update: N2 response ───▶ activation
 //! ```
 
-use super::reply::unavailable;
 use super::{activation, recovery, release};
 use crate::nas::SmCause;
 use crate::runtime::SbiFailure;
@@ -49,36 +48,39 @@ pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<
         _ => return Err(Problem::new(403, "N1_SM_ERROR")),
     };
     let sbi = replica.sbi();
-    recovery::until_done(&replica).await?;
-
     let slice = data.s_nssai.unwrap_or(Slice { sst: 1, sd: None });
     let dnn = data.dnn.unwrap_or_else(|| DEFAULT_DNN.to_owned());
-    let refuse = |status, cause, sm_cause| {
-        refused(
-            status,
-            cause,
-            nas::establishment_reject(session, asked.pti, sm_cause),
-        )
+    let refused = |status, cause, sm_cause| Refusal {
+        status,
+        cause,
+        detail: None,
+        n1_message: nas::establishment_reject(session, asked.pti, sm_cause),
     };
-    if let Err(sm_cause) = asked.acceptable() {
-        return refuse(403, "PDUTYPE_NOT_SUPPORTED", sm_cause);
+    if let Err((cause, sm_cause)) = asked.acceptable() {
+        return refused(403, cause, sm_cause).reply();
     }
-    let subscribed = flow::subscription(&replica, &sbi, &supi, &slice, &dnn)
-        .await
-        .map_err(unavailable)?;
+    if !recovery::until_done(&replica).await {
+        let refusal = refused(503, "NF_CONGESTION", SmCause::NETWORK_FAILURE);
+        let detail = "the store of contexts does not answer";
+        return refusal.detail(detail.to_owned()).reply();
+    }
+    let subscribed = match flow::subscription(&replica, &sbi, &supi, &slice, &dnn).await {
+        Ok(subscribed) => subscribed,
+        Err(failure) => {
+            let refusal = refused(504, "TARGET_NF_NOT_REACHABLE", SmCause::NETWORK_FAILURE);
+            return refusal.detail(failure.to_string()).reply();
+        }
+    };
     let Some(subscription) = subscribed else {
-        return refuse(403, "DNN_DENIED", SmCause::NOT_SUBSCRIBED);
+        return refused(403, "DNN_DENIED", SmCause::NOT_SUBSCRIBED).reply();
     };
     if !replica.pools().knows(&dnn) {
-        return refuse(403, "DNN_NOT_SUPPORTED", SmCause::UNKNOWN_DNN);
+        return refused(403, "DNN_NOT_SUPPORTED", SmCause::UNKNOWN_DNN).reply();
     }
     let reference = replica.new_reference();
     let Some(address) = replica.pools().take(&dnn, reference) else {
-        return refuse(
-            500,
-            "INSUFFICIENT_RESOURCES_SLICE_DNN",
-            SmCause::INSUFFICIENT_RESOURCES,
-        );
+        let cause = "INSUFFICIENT_RESOURCES_SLICE_DNN";
+        return refused(500, cause, SmCause::INSUFFICIENT_RESOURCES).reply();
     };
     let context = Arc::new(SmContext {
         reference,
@@ -162,24 +164,36 @@ async fn set_up(
     Ok(())
 }
 
-/// SmContextCreateError with the NAS message that says it to the UE (TS 29.502, 6.1.6.2.15).
-fn refused(
+/// SmContextCreateError (TS 29.502, 6.1.6.2.15): the AMF is told why, and the UE too, by the NAS message in it.
+struct Refusal {
     status: u16,
     cause: &'static str,
+    /// A sentence for people.
+    detail: Option<String>,
     n1_message: Option<bytes::Bytes>,
-) -> Result<Reply, Problem> {
-    let Some(octets) = n1_message else {
-        return Err(Problem::new(status, cause));
-    };
-    let error = SmContextError {
-        error: ErrorDetail {
-            status,
-            cause: cause.to_owned(),
-        },
-        n1_sm_msg: Some(n1::reference()),
-    };
-    let (content_type, body) = Multipart::new(&error)
-        .with(n1::ID, n1::MEDIA_TYPE, octets)
-        .encode();
-    Ok(Reply::octets(status, &content_type, body))
+}
+
+impl Refusal {
+    fn detail(mut self, detail: String) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+
+    fn reply(self) -> Result<Reply, Problem> {
+        let Some(octets) = self.n1_message else {
+            return Err(Problem::new(self.status, self.cause));
+        };
+        let error = SmContextError {
+            error: ErrorDetail {
+                status: self.status,
+                cause: self.cause.to_owned(),
+                detail: self.detail,
+            },
+            n1_sm_msg: Some(n1::reference()),
+        };
+        let (content_type, body) = Multipart::new(&error)
+            .with(n1::ID, n1::MEDIA_TYPE, octets)
+            .encode();
+        Ok(Reply::octets(self.status, &content_type, body))
+    }
 }

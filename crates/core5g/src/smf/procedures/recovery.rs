@@ -1,7 +1,6 @@
 //! What an earlier process of this replica has left (TS 23.527, 4): addresses that are taken, and tunnels
 //! without a session.
 
-use crate::sbi::Problem;
 use crate::smf::context::reference::SmContextRef;
 use crate::smf::context::replica::Replica;
 use crate::smf::context::session::SmContext;
@@ -55,19 +54,16 @@ fn keep_addresses(replica: &Replica, stored: &[SmContext]) {
     }
 }
 
-/// Completes when addresses can be given away.
-///
-/// # Errors
-/// 503 when the store does not answer.
-pub(super) async fn until_done(replica: &Replica) -> Result<(), Problem> {
+/// Completes when addresses can be given away; says whether they can, which is not so while the store does
+/// not answer.
+pub(super) async fn until_done(replica: &Replica) -> bool {
     let until = replica.clock.now() + PATIENCE;
     while !replica.recovered.load(Ordering::Acquire) {
         let now = replica.clock.now();
         if now >= until {
-            let detail = "the store of contexts does not answer";
-            return Err(Problem::new(503, "NF_CONGESTION").detail(detail));
+            return false;
         }
         replica.clock.sleep_until(0, now + LOOK_AGAIN).await;
     }
-    Ok(())
+    true
 }

@@ -142,7 +142,8 @@ pub(super) fn answer(content_type: &str, body: &Bytes) -> String {
         Err(_) => serde_json::from_slice(body).unwrap_or_default(),
     };
     let mut text = String::new();
-    for said in [&document["error"]["cause"], &document["upCnxState"]] {
+    let error = &document["error"];
+    for said in [&error["cause"], &error["detail"], &document["upCnxState"]] {
         add(&mut text, said.as_str().unwrap_or_default().to_owned());
     }
     add(&mut text, parts(content_type, body));
