@@ -18,8 +18,14 @@ pub(super) async fn run(
         Job::Establish {
             context,
             asked,
+            serving,
             before,
-        } => establishment::establish(&replica, context, &asked, before, &sbi).await,
+        } => {
+            if let Some(before) = before {
+                release::forget(&replica, &before, &sbi).await;
+            }
+            establishment::establish(&replica, context, &asked, &serving, &sbi).await;
+        }
         Job::EndRelease(context) => release::end(&replica, &context, &sbi).await,
         Job::Again { undone, until } => {
             release::again(&replica, undone, until, &sbi, has_ended).await;

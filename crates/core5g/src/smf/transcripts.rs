@@ -13,6 +13,7 @@
 //! | `amf: UpdateSMContext ...`, `ReleaseSMContext ...` | an AMF asks for this |
 //! | `udm: DeregistrationNotification ...` | the UDM calls back |
 //! | `sbi< STATUS ...` | the answer to the request that waits longest; `none`: nobody answers; `unsent`: nobody took it |
+//! | `sbi<2 STATUS ...` | the answer to the one that waits behind it |
 //! | `smf restarts` | another process takes its place, with what the UDSF has |
 //! | `udsf serves`, `full`, `gone` | how the UDSF takes requests from now on; it answers at once |
 //! | `udsf has other-1 ...` | it has a context that another replica made |

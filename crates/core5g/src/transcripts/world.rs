@@ -172,9 +172,9 @@ impl<T> World<T> {
         self.lock().outputs.push_back(output);
     }
 
-    /// Answers the request that has waited longest.
-    pub(crate) fn answer(&self, answer: Answered) {
-        let call = self.lock().calls.pop_front();
+    /// Answers the request that has waited longest, behind `others`.
+    pub(crate) fn answer(&self, others: usize, answer: Answered) {
+        let call = self.lock().calls.remove(others);
         let call = call.expect("a request that waits for its answer");
         *call.answer.lock().unwrap() = Some(answer);
         if let Some(waker) = call.waker.lock().unwrap().take() {

@@ -69,7 +69,7 @@ impl transcripts::Player for Player {
             ("tick", time) => self.world.pass(duration(time)),
             ("sbi<", rest) => {
                 let answered = self.answered(rest);
-                self.world.answer(answered);
+                self.world.answer(0, answered);
             }
             ("udsf", "serves") => self.world.set_udsf(Udsf::Serves),
             ("udsf", "full") => self.world.set_udsf(Udsf::Full),

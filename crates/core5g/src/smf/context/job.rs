@@ -1,5 +1,6 @@
 //! What a replica does behind an answer, as data: a task of its own does it.
 
+use super::models::PlmnId;
 use super::n1::Establishment;
 use super::reference::SmContextRef;
 use super::session::SmContext;
@@ -12,6 +13,8 @@ pub(in crate::smf) enum Job {
     Establish {
         context: Arc<SmContext>,
         asked: Establishment,
+        /// The network that serves the UE.
+        serving: PlmnId,
         /// The context that the session had before.
         before: Option<Arc<SmContext>>,
     },

@@ -26,6 +26,9 @@ pub(in crate::smf) struct SmContext {
     /// Where the AMF wants to be told that the session has ended; its beginning is where the AMF is.
     pub(in crate::smf) status_uri: String,
     pub(in crate::smf) state: State,
+    /// The procedure transaction of its establishment, which a reject needs while that goes on.
+    #[serde(skip)]
+    pub(in crate::smf) pti: u8,
 }
 
 /// How far a session is.

@@ -118,6 +118,11 @@ impl Sessions {
         true
     }
 
+    /// Whether the session of this context has one.
+    pub(in crate::smf) fn has_one(&self, context: &SmContext) -> bool {
+        self.lock().of_session.contains_key(&key(context))
+    }
+
     /// Whether it has ended.
     pub(in crate::smf) fn has_ended(&self, reference: SmContextRef) -> bool {
         self.lock().ended.contains(&reference)
@@ -160,6 +165,7 @@ mod tests {
             uplink: None,
             status_uri: String::new(),
             state: State::Establishing,
+            pti: 1,
         })
     }
 

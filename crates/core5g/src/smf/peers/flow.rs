@@ -2,7 +2,7 @@
 
 use super::{nudm, source3};
 use crate::runtime::{Flow, SbiFailure};
-use crate::smf::context::models::Slice;
+use crate::smf::context::models::{PlmnId, Slice};
 use crate::smf::context::replica::Replica;
 use crate::smf::context::session::SmContext;
 use crate::smf::context::subscription::SessionSubscription;
@@ -25,10 +25,15 @@ pub(in crate::smf) async fn subscription(
     }
 }
 
-/// Tells the UDM which SMF holds the session. The session stands without it.
-pub(in crate::smf) async fn register(replica: &Replica, sbi: &Sbi, context: &SmContext) {
+/// Tells the UDM which SMF holds the session, in this network. The session stands without it.
+pub(in crate::smf) async fn register(
+    replica: &Replica,
+    sbi: &Sbi,
+    context: &SmContext,
+    serving: &PlmnId,
+) {
     match replica.own.flow {
-        Flow::ThreeGpp => nudm::register(replica, sbi, context).await,
+        Flow::ThreeGpp => nudm::register(replica, sbi, context, serving).await,
         Flow::Source3 => source3::register(replica, sbi, context).await,
     }
 }

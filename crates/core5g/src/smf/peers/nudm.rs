@@ -2,7 +2,7 @@
 
 use crate::runtime::{SbiFailure, SbiRequest};
 use crate::sbi::percent;
-use crate::smf::context::models::Slice;
+use crate::smf::context::models::{PlmnId, Slice};
 use crate::smf::context::replica::Replica;
 use crate::smf::context::session::SmContext;
 use crate::smf::context::subscription::{self, SessionSubscription};
@@ -32,16 +32,15 @@ pub(in crate::smf) async fn session_management(
     }
 }
 
-/// Says which SMF holds the session (TS 29.503, 5.3.2.2.3).
-pub(super) async fn register(replica: &Replica, sbi: &Sbi, context: &SmContext) {
+/// Says which SMF holds the session, in the network that serves the UE (TS 29.503, 5.3.2.2.3).
+pub(super) async fn register(replica: &Replica, sbi: &Sbi, context: &SmContext, serving: &PlmnId) {
     let own = &replica.own;
-    let (mcc, mnc) = plmn_of(&context.supi);
     let registration = json!({
         "smfInstanceId": own.instance,
         "pduSessionId": context.pdu_session_id,
         "singleNssai": context.slice,
         "dnn": context.dnn,
-        "plmnId": {"mcc": mcc, "mnc": mnc},
+        "plmnId": serving,
         "deregCallbackUri": format!(
             "{}/nsmf-callback/v1/{}/dereg-notify", own.api_root, context.reference
         ),
@@ -78,14 +77,5 @@ fn registration_path(context: &SmContext) -> String {
     format!(
         "/nudm-uecm/v1/{}/registrations/smf-registrations/{}",
         context.supi, context.pdu_session_id
-    )
-}
-
-/// The digits of the home network that a SUPI begins with; an MNC of two, as most have.
-fn plmn_of(supi: &str) -> (&str, &str) {
-    let digits = supi.strip_prefix("imsi-").unwrap_or_default();
-    (
-        digits.get(..3).unwrap_or("001"),
-        digits.get(3..5).unwrap_or("01"),
     )
 }

@@ -33,20 +33,43 @@ pub(in crate::smf) async fn find(
     }
 }
 
+/// Why a change of a context is not stored.
+pub(in crate::smf) enum NotSaved {
+    /// It has ended.
+    Ended,
+    /// The store does not take it; it is changed here all the same.
+    Refused(SbiFailure),
+}
+
+impl From<SbiFailure> for NotSaved {
+    fn from(failure: SbiFailure) -> Self {
+        Self::Refused(failure)
+    }
+}
+
+/// As a line of the log says it.
+impl From<NotSaved> for SbiFailure {
+    fn from(why: NotSaved) -> Self {
+        match why {
+            NotSaved::Ended => Self::local("the session has ended"),
+            NotSaved::Refused(failure) => failure,
+        }
+    }
+}
+
 /// Changes a context that is held, and stores it; gives it as it is then.
 ///
 /// # Errors
-/// When it has ended, or the store does not take it; it is changed here all the same then.
+/// When it has ended, or the store does not take it.
 pub(in crate::smf) async fn save(
     replica: &Replica,
     context: Arc<SmContext>,
     sbi: &Sbi,
     change: impl FnOnce(&mut SmContext),
-) -> Result<Arc<SmContext>, SbiFailure> {
+) -> Result<Arc<SmContext>, NotSaved> {
     let reference = context.reference;
-    let has_ended = || SbiFailure::local("the session has ended");
     let changed = replica.sessions.change(context, change);
-    let changed = changed.ok_or_else(has_ended)?;
+    let changed = changed.ok_or(NotSaved::Ended)?;
     let request = SbiRequest::put(format!("{RECORDS}/{reference}")).json(&*changed)?;
     sbi.call(SERVICE, request).await?;
     if replica.sessions.holds(reference) {
@@ -54,7 +77,7 @@ pub(in crate::smf) async fn save(
     }
     // It ended meanwhile: the record may have been written behind its removal.
     remove(reference, sbi).await?;
-    Err(has_ended())
+    Err(NotSaved::Ended)
 }
 
 /// Removes a context from the store.

@@ -1,10 +1,9 @@
 //! The user plane of a session: set up at establishment and service request, taken down when the UE
 //! becomes idle (TS 23.502, 4.2.3.2 and 4.2.6).
 
-use super::reply::{unavailable, updated};
-use crate::nas::SessionType;
-use crate::ngap::transfer::{GtpTunnel, SetupRequestTransfer, SetupResponseTransfer};
-use crate::runtime::SbiFailure;
+use super::reply::{not_saved, unavailable, updated};
+use super::{establishment, n2_transfer};
+use crate::ngap::transfer::{GtpTunnel, SetupResponseTransfer};
 use crate::sbi::{Problem, Reply};
 use crate::smf::context::models::{SmContextUpdateData, n2};
 use crate::smf::context::replica::Replica;
@@ -12,25 +11,7 @@ use crate::smf::context::session::{SmContext, State};
 use crate::smf::peers::upf::UserPlane as _;
 use crate::smf::peers::{flow, nudsf};
 use crate::smf::ports::Sbi;
-use bytes::Bytes;
 use std::sync::Arc;
-
-/// What the gNB needs to know to make its end (TS 38.413, 9.3.4.1).
-///
-/// # Errors
-/// When it cannot be encoded.
-pub(super) fn setup_request(context: &SmContext, uplink: GtpTunnel) -> Result<Bytes, SbiFailure> {
-    let transfer = SetupRequestTransfer {
-        uplink,
-        session_type: SessionType::Ipv4,
-        flows: vec![context.flow()],
-        rate: Some(context.rate()),
-    };
-    let octets = transfer
-        .encode()
-        .map_err(|error| SbiFailure::local(format!("a set-up that cannot be encoded: {error}")))?;
-    Ok(octets.into())
-}
 
 /// The UE wants to send: asks the gNB for its end (TS 29.502, 5.2.2.3.2.2).
 pub(super) async fn activate(
@@ -45,11 +26,11 @@ pub(super) async fn activate(
             .await
             .map_err(unavailable)?,
     };
-    let octets = setup_request(&context, uplink).map_err(unavailable)?;
+    let octets = n2_transfer::setup_request(&context, uplink).map_err(unavailable)?;
     let has_uplink = |context: &mut SmContext| context.uplink = Some(uplink.into());
     nudsf::save(replica, context, sbi, has_uplink)
         .await
-        .map_err(unavailable)?;
+        .map_err(not_saved)?;
     let data = SmContextUpdateData {
         up_cnx_state: Some("ACTIVATING".to_owned()),
         n2_sm_info: Some(n2::reference()),
@@ -77,6 +58,18 @@ pub(super) async fn activated(
     Ok(plane_is("ACTIVATED"))
 }
 
+/// The gNB could not make its end.
+pub(super) async fn failed(
+    replica: &Arc<Replica>,
+    context: Arc<SmContext>,
+    sbi: &Sbi,
+) -> Result<Reply, Problem> {
+    match context.state {
+        State::Establishing => Ok(establishment::without_resources(replica, context, sbi)),
+        _ => deactivate(replica, context, sbi).await,
+    }
+}
+
 /// The UE is idle, or its gNB could not make its end: downlink goes nowhere
 /// (TS 29.502, 5.2.2.3.2.3).
 pub(super) async fn deactivate(
@@ -92,14 +85,20 @@ pub(super) async fn deactivate(
     Ok(plane_is("DEACTIVATED"))
 }
 
+/// The user plane's state from now on; a session that is released goes on to end.
 async fn be(
     replica: &Replica,
     context: Arc<SmContext>,
     state: State,
     sbi: &Sbi,
 ) -> Result<(), Problem> {
-    let saved = nudsf::save(replica, context, sbi, |context| context.state = state).await;
-    saved.map(drop).map_err(unavailable)
+    let change = |context: &mut SmContext| {
+        if context.state != State::Releasing {
+            context.state = state;
+        }
+    };
+    let saved = nudsf::save(replica, context, sbi, change).await;
+    saved.map(drop).map_err(not_saved)
 }
 
 fn plane_is(state: &str) -> Reply {

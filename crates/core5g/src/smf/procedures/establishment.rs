@@ -8,13 +8,15 @@
 //!       ── update: N2 response ───▶ activation
 //! ```
 
-use super::{activation, recovery, release};
+use super::reply::updated;
+use super::{n2_transfer, recovery, release};
 use crate::nas::SmCause;
 use crate::runtime::SbiFailure;
 use crate::sbi::{Exchange, Multipart, Problem, Reply};
 use crate::smf::context::job::Job;
 use crate::smf::context::models::{
-    ErrorDetail, SM_CONTEXTS, Slice, SmContextCreateData, SmContextCreatedData, SmContextError, n1,
+    ErrorDetail, PlmnId, SM_CONTEXTS, Slice, SmContextCreateData, SmContextCreatedData,
+    SmContextError, SmContextUpdateData, n1,
 };
 use crate::smf::context::n1::{self as nas, Establishment, Request};
 use crate::smf::context::replica::Replica;
@@ -23,6 +25,7 @@ use crate::smf::peers::namf::{self, N2Info};
 use crate::smf::peers::upf::UserPlane as _;
 use crate::smf::peers::{flow, nudsf};
 use crate::smf::ports::Sbi;
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// What is used when neither the UE nor the AMF names one.
@@ -93,6 +96,7 @@ pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<
         uplink: None,
         status_uri: data.sm_context_status_uri,
         state: State::Establishing,
+        pti: asked.pti,
     });
     let created = SmContextCreatedData {
         pdu_session_id: Some(session),
@@ -104,6 +108,7 @@ pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<
     let job = Job::Establish {
         context,
         asked,
+        serving: data.serving_network,
         before,
     };
     replica.begin(&sbi, job);
@@ -111,22 +116,27 @@ pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<
     Ok(Reply::created(&location, &created))
 }
 
-/// The part behind the answer: user plane, store, UE and gNB. `before` is the context that the session had
-/// before.
+/// The part behind the answer: user plane, store, UE and gNB.
 pub(in crate::smf) async fn establish(
     replica: &Arc<Replica>,
     context: Arc<SmContext>,
     asked: &Establishment,
-    before: Option<Arc<SmContext>>,
+    serving: &PlmnId,
     sbi: &Sbi,
 ) {
-    if let Some(before) = before {
-        release::forget(replica, &before, sbi).await;
-    }
     let reference = context.reference;
-    match set_up(replica, Arc::clone(&context), asked, sbi).await {
-        Ok(()) => flow::register(replica, sbi, &context).await,
-        Err(_) if replica.sessions.has_ended(reference) => {
+    let set_up = set_up(replica, Arc::clone(&context), asked, sbi).await;
+    let has_ended = replica.sessions.has_ended(reference);
+    match set_up {
+        Ok(()) if has_ended => {}
+        Ok(()) => {
+            flow::register(replica, sbi, &context, serving).await;
+            if replica.sessions.has_ended(reference) && !replica.sessions.has_one(&context) {
+                // It ended meanwhile: the UDM may have heard of that first.
+                flow::deregister(replica, sbi, &context).await;
+            }
+        }
+        Err(_) if has_ended => {
             // The UE asked for its session once more, or let go of it: nothing is to be said to
             // it, and what was made meanwhile is undone.
             if let Err(failure) = sbi.release(reference).await {
@@ -135,14 +145,34 @@ pub(in crate::smf) async fn establish(
         }
         Err(failure) => {
             tracing::warn!(name: "establishment-failed", "{reference}: not established: {failure}");
-            let cause = SmCause::INSUFFICIENT_RESOURCES;
-            let reject = nas::establishment_reject(context.pdu_session_id, asked.pti, cause);
             // The UE's own timer (T3580) is the other way to learn it.
-            let _told = namf::transfer(sbi, &context, reject, None).await;
+            let _told = namf::transfer(sbi, &context, reject(&context), None).await;
             let _told = namf::notify_released(sbi, &context).await;
             release::forget(replica, &context, sbi).await;
         }
     }
+}
+
+/// The gNB has no resources for a new session. The UE did not get the accept, which goes with them (TS 38.413,
+/// 8.2.1.3): it is rejected, and the session ends (TS 23.502, 4.3.2.2.1, step 20).
+pub(super) fn without_resources(
+    replica: &Arc<Replica>,
+    context: Arc<SmContext>,
+    sbi: &Sbi,
+) -> Reply {
+    let reject = reject(&context);
+    let data = SmContextUpdateData {
+        up_cnx_state: Some("DEACTIVATED".to_owned()),
+        n1_sm_msg: reject.as_ref().map(|_| n1::reference()),
+        ..SmContextUpdateData::default()
+    };
+    replica.begin(sbi, Job::EndRelease(context));
+    updated(&data, reject, None)
+}
+
+fn reject(context: &SmContext) -> Option<Bytes> {
+    let cause = SmCause::INSUFFICIENT_RESOURCES;
+    nas::establishment_reject(context.pdu_session_id, context.pti, cause)
 }
 
 async fn set_up(
@@ -158,7 +188,7 @@ async fn set_up(
     let accept = nas::establishment_accept(&context, asked, &replica.options);
     let info = N2Info {
         kind: "PDU_RES_SETUP_REQ",
-        octets: activation::setup_request(&context, uplink)?,
+        octets: n2_transfer::setup_request(&context, uplink)?,
     };
     namf::transfer(sbi, &context, accept, Some(info)).await?;
     Ok(())
@@ -170,7 +200,7 @@ struct Refusal {
     cause: &'static str,
     /// A sentence for people.
     detail: Option<String>,
-    n1_message: Option<bytes::Bytes>,
+    n1_message: Option<Bytes>,
 }
 
 impl Refusal {

@@ -1,6 +1,6 @@
 //! The session that a request is about.
 
-use super::reply::unavailable;
+use super::reply::{gone, unavailable};
 use crate::sbi::{Exchange, Problem};
 use crate::smf::context::reference::SmContextRef;
 use crate::smf::context::replica::Replica;
@@ -18,7 +18,6 @@ pub(super) async fn context_of(
     exchange: &Exchange,
     sbi: &Sbi,
 ) -> Result<Arc<SmContext>, Problem> {
-    let gone = || Problem::new(404, "CONTEXT_NOT_FOUND");
     let reference: SmContextRef = exchange.param("smContextRef").parse().map_err(|_| gone())?;
     let found = nudsf::find(replica, reference, sbi).await;
     let Some(context) = found.map_err(unavailable)? else {

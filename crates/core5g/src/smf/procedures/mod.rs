@@ -14,6 +14,7 @@ pub(in crate::smf) mod establishment;
 pub(in crate::smf) mod gateway;
 pub(in crate::smf) mod lookup;
 pub(in crate::smf) mod modification;
+pub(in crate::smf) mod n2_transfer;
 pub(in crate::smf) mod nsmf;
 pub(in crate::smf) mod recovery;
 pub(in crate::smf) mod release;

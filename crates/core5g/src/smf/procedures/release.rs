@@ -2,7 +2,7 @@
 //! because the UE goes (TS 29.502, 5.2.2.4), or that the UDM does because it is elsewhere (TS 29.503, 5.3.2.3.2).
 
 use super::lookup::context_of;
-use super::reply::{unavailable, updated};
+use super::reply::{not_saved, updated};
 use crate::nas::SmCause;
 use crate::ngap::Cause;
 use crate::ngap::transfer::ReleaseCommandTransfer;
@@ -14,6 +14,7 @@ use crate::smf::context::n1 as nas;
 use crate::smf::context::reference::SmContextRef;
 use crate::smf::context::replica::Replica;
 use crate::smf::context::session::{SmContext, State};
+use crate::smf::context::sessions::Known;
 use crate::smf::peers::upf::UserPlane as _;
 use crate::smf::peers::{flow, namf, nudsf};
 use crate::smf::ports::Sbi;
@@ -32,13 +33,21 @@ pub(super) async fn begin(
     pti: u8,
     sbi: &Sbi,
 ) -> Result<Reply, Problem> {
-    let had_resources = context.state == State::Active;
+    let before = context.state;
+    // Also while the gNB sets them up.
+    let has_resources = matches!(before, State::Active | State::Establishing);
     let command = nas::release_command(context.pdu_session_id, pti, SmCause::REGULAR_DEACTIVATION);
     let releasing = |context: &mut SmContext| context.state = State::Releasing;
-    nudsf::save(replica, context, sbi, releasing)
-        .await
-        .map_err(unavailable)?;
-    let transfer = match had_resources {
+    let reference = context.reference;
+    if let Err(why) = nudsf::save(replica, context, sbi, releasing).await {
+        // The UE asks again, and neither it nor its gNB has been told anything.
+        if let Known::Held(context) = replica.sessions.find(reference) {
+            let as_before = |context: &mut SmContext| context.state = before;
+            replica.sessions.change(context, as_before);
+        }
+        return Err(not_saved(why));
+    }
+    let transfer = match has_resources {
         true => Some(
             ReleaseCommandTransfer {
                 cause: Cause::NORMAL_RELEASE,
@@ -89,7 +98,7 @@ pub(super) async fn by_udm(replica: Arc<Replica>, exchange: Exchange) -> Result<
 
 /// Ends a session: here, in the store, at the UPF and at the UDM. Does nothing where that is done
 /// or in progress.
-pub(super) async fn forget(replica: &Arc<Replica>, context: &SmContext, sbi: &Sbi) {
+pub(in crate::smf) async fn forget(replica: &Arc<Replica>, context: &SmContext, sbi: &Sbi) {
     if let_go(replica, context.reference, sbi).await {
         flow::deregister(replica, sbi, context).await;
     }

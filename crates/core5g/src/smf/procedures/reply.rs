@@ -3,6 +3,7 @@
 use crate::runtime::SbiFailure;
 use crate::sbi::{Multipart, Problem, Reply};
 use crate::smf::context::models::{SmContextUpdateData, n1, n2};
+use crate::smf::peers::nudsf::NotSaved;
 use bytes::Bytes;
 
 /// SmContextUpdatedData (TS 29.502, 6.1.6.2.5), with its parts.
@@ -23,6 +24,19 @@ pub(in crate::smf) fn updated(
     }
     let (content_type, body) = message.encode();
     Reply::octets(200, &content_type, body)
+}
+
+/// A session that there is not, or is not any more.
+pub(in crate::smf) fn gone() -> Problem {
+    Problem::new(404, "CONTEXT_NOT_FOUND")
+}
+
+/// A change that is not stored.
+pub(in crate::smf) fn not_saved(why: NotSaved) -> Problem {
+    match why {
+        NotSaved::Ended => gone(),
+        NotSaved::Refused(failure) => unavailable(failure),
+    }
 }
 
 /// An NF that this one needs did not answer.

@@ -61,7 +61,8 @@ impl transcripts::Player for Player {
     fn step(&mut self, line: &str) {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("tick", time) => self.world.pass(duration(time)),
-            ("sbi<", rest) => self.world.answer(answered(rest)),
+            ("sbi<", rest) => self.world.answer(0, answered(rest)),
+            ("sbi<2", rest) => self.world.answer(1, answered(rest)),
             ("udsf", "serves") => self.world.set_udsf(Udsf::Serves),
             ("udsf", "full") => self.world.set_udsf(Udsf::Full),
             ("udsf", "gone") => self.world.set_udsf(Udsf::Gone),
