@@ -2,23 +2,42 @@
 
 use super::session::{DEFAULT_FLOW, SmContext};
 use crate::nas::{
-    NasMessage, OptionsRequest, PduAddress, PduSessionEstablishmentAccept,
+    NasErrorKind, NasMessage, OptionsRequest, PduAddress, PduSessionEstablishmentAccept,
     PduSessionEstablishmentReject, PduSessionEstablishmentRequest, PduSessionId,
-    PduSessionModificationCommand, PduSessionReleaseCommand, QosFlowDescriptions, QosRules,
-    SessionAmbr, SessionOptions, SessionType, SmCause, SmHeader, Snssai, SscMode,
+    PduSessionModificationCommand, PduSessionModificationReject, PduSessionReleaseCommand,
+    PduSessionReleaseReject, QosFlowDescriptions, QosRules, SessionAmbr, SessionOptions,
+    SessionType, SmCause, SmHeader, SmStatus, Snssai, SscMode,
 };
 use bytes::Bytes;
+
+/// Extended protocol discriminator of 5GS session management (TS 24.007, 11.2.3.1A).
+const EPD_5GSM: u8 = 0x2e;
 
 /// The procedure transaction identity of what the UE did not ask for (TS 24.007, 11.2.3.1a).
 pub(in crate::smf) const NO_PTI: u8 = 0;
 
 /// What a UE says about a session.
+pub(in crate::smf) struct Uplink {
+    /// Which session it is about.
+    pub(in crate::smf) session: u8,
+    pub(in crate::smf) pti: u8,
+    pub(in crate::smf) request: Request,
+}
+
+/// What it says.
 pub(in crate::smf) enum Request {
     Establishment(Establishment),
-    Modification { pti: u8 },
+    Modification {
+        /// Whether it wants rules of its own.
+        has_rules: bool,
+    },
     ModificationComplete,
-    Release { pti: u8 },
+    ModificationCommandReject(SmCause),
+    Release,
     ReleaseComplete,
+    Status(SmCause),
+    /// A message that no UE sends, or that is not known here.
+    Unknown,
 }
 
 /// What a UE asks of a new session.
@@ -52,31 +71,58 @@ impl Establishment {
     }
 }
 
-/// Reads what a UE sent; `None` when it is nothing that an SMF takes.
-pub(in crate::smf) fn decode(octets: &[u8]) -> Option<Request> {
-    Some(match NasMessage::decode(octets).ok()? {
-        NasMessage::PduSessionEstablishmentRequest(PduSessionEstablishmentRequest {
+/// Reads what a UE sent; `None` when it is no 5GSM message that can be answered (TS 24.501, 7.2 and 7.5).
+pub(in crate::smf) fn decode(octets: &[u8]) -> Option<Uplink> {
+    let (header, request) = match NasMessage::decode(octets) {
+        Ok(NasMessage::PduSessionEstablishmentRequest(PduSessionEstablishmentRequest {
             header,
             session_type,
             ssc_mode,
             options,
-        }) => Request::Establishment(Establishment {
-            pti: header.pti,
-            session_type,
-            ssc_mode,
-            options: options.unwrap_or_default(),
-        }),
-        NasMessage::PduSessionModificationRequest(request) => Request::Modification {
-            pti: request.header.pti,
-        },
-        NasMessage::PduSessionModificationComplete(_)
-        | NasMessage::PduSessionModificationCommandReject(_) => Request::ModificationComplete,
-        NasMessage::PduSessionReleaseRequest(request) => Request::Release {
-            pti: request.header.pti,
-        },
-        NasMessage::PduSessionReleaseComplete(_) => Request::ReleaseComplete,
-        _ => return None,
+        })) => {
+            let asked = Establishment {
+                pti: header.pti,
+                session_type,
+                ssc_mode,
+                options: options.unwrap_or_default(),
+            };
+            (header, Request::Establishment(asked))
+        }
+        Ok(NasMessage::PduSessionModificationRequest(message)) => {
+            let has_rules = message.qos_rules.is_some();
+            (message.header, Request::Modification { has_rules })
+        }
+        Ok(NasMessage::PduSessionModificationComplete(message)) => {
+            (message.header, Request::ModificationComplete)
+        }
+        Ok(NasMessage::PduSessionModificationCommandReject(message)) => (
+            message.header,
+            Request::ModificationCommandReject(message.cause),
+        ),
+        Ok(NasMessage::PduSessionReleaseRequest(message)) => (message.header, Request::Release),
+        Ok(NasMessage::PduSessionReleaseComplete(message)) => {
+            (message.header, Request::ReleaseComplete)
+        }
+        Ok(NasMessage::SmStatus(message)) => (message.header, Request::Status(message.cause)),
+        Ok(_) => (header_of(octets)?, Request::Unknown),
+        Err(error) if error.kind() == NasErrorKind::MessageType => {
+            (header_of(octets)?, Request::Unknown)
+        }
+        Err(_) => return None,
+    };
+    Some(Uplink {
+        session: header.session.value(),
+        pti: header.pti,
+        request,
     })
+}
+
+/// Session and transaction of any 5GSM message (TS 24.501, 9.1.1).
+fn header_of(octets: &[u8]) -> Option<SmHeader> {
+    match octets {
+        [EPD_5GSM, session, pti, _, ..] => header(*session, *pti),
+        _ => None,
+    }
 }
 
 /// The session is there (8.3.2). Says #50 when the UE wanted IPv6 too, and of `options` what it asked for.
@@ -121,6 +167,24 @@ pub(in crate::smf) fn modification_command(context: &SmContext, pti: u8) -> Opti
         ambr: Some(ambr(context)),
         qos_rules: None,
     })
+}
+
+/// The session stays as it is (8.3.8).
+pub(in crate::smf) fn modification_reject(session: u8, pti: u8, cause: SmCause) -> Option<Bytes> {
+    let header = header(session, pti)?;
+    octets(PduSessionModificationReject { header, cause })
+}
+
+/// The session stays (8.3.13).
+pub(in crate::smf) fn release_reject(session: u8, pti: u8, cause: SmCause) -> Option<Bytes> {
+    let header = header(session, pti)?;
+    octets(PduSessionReleaseReject { header, cause })
+}
+
+/// What was wrong with a message of the UE (8.3.16).
+pub(in crate::smf) fn status(session: u8, pti: u8, cause: SmCause) -> Option<Bytes> {
+    let header = header(session, pti)?;
+    octets(SmStatus { header, cause })
 }
 
 /// The session ends (8.3.14).

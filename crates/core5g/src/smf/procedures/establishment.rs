@@ -18,7 +18,7 @@ use crate::smf::context::models::{
     ErrorDetail, PlmnId, SM_CONTEXTS, Slice, SmContextCreateData, SmContextCreatedData,
     SmContextError, SmContextUpdateData, n1,
 };
-use crate::smf::context::n1::{self as nas, Establishment, Request};
+use crate::smf::context::n1::{self as nas, Establishment, Request, Uplink};
 use crate::smf::context::replica::Replica;
 use crate::smf::context::session::{SmContext, State};
 use crate::smf::peers::namf::{self, N2Info};
@@ -47,7 +47,11 @@ pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<
         .and_then(|part| message.part(&part.content_id))
         .ok_or_else(|| Problem::mandatory_missing("/n1SmMsg"))?;
     let asked = match nas::decode(part) {
-        Some(Request::Establishment(asked)) => asked,
+        Some(Uplink {
+            session: named,
+            request: Request::Establishment(asked),
+            ..
+        }) if named == session => asked,
         _ => return Err(Problem::new(403, "N1_SM_ERROR")),
     };
     let sbi = replica.sbi();

@@ -1,16 +1,30 @@
 //! PDU session modification that the UE asks for (TS 23.502, 4.3.3.2; TS 24.501, 6.4.2).
 
-use super::reply::updated;
+use super::reply::{to_ue, updated};
+use crate::nas::SmCause;
 use crate::ngap::transfer::ModifyRequestTransfer;
 use crate::sbi::{Problem, Reply};
 use crate::smf::context::models::{SmContextUpdateData, n1, n2};
 use crate::smf::context::n1 as nas;
-use crate::smf::context::session::SmContext;
+use crate::smf::context::session::{SmContext, State};
 
-/// Grants what the subscription allows, which is what the session has: the command repeats its
-/// AMBR and flow to UE and gNB.
-pub(super) fn begin(context: &SmContext, pti: u8) -> Result<Reply, Problem> {
+/// Grants what the subscription allows, which is what the session has: the command repeats its AMBR to the UE,
+/// and with its flow to a gNB that has resources for it. Rules of the UE's own are refused.
+pub(super) fn begin(context: &SmContext, pti: u8, has_rules: bool) -> Result<Reply, Problem> {
+    if context.state == State::Releasing {
+        // TS 24.501, 6.3.3.5: the release goes on, and the request is ignored.
+        return Ok(Reply::no_content());
+    }
+    if has_rules {
+        // TS 24.501, 6.4.2.4.
+        let cause = SmCause::NOT_SUPPORTED;
+        let reject = nas::modification_reject(context.pdu_session_id, pti, cause);
+        return Ok(to_ue(reject));
+    }
     let command = nas::modification_command(context, pti);
+    if context.state != State::Active {
+        return Ok(to_ue(command));
+    }
     let transfer = ModifyRequestTransfer {
         rate: Some(context.rate()),
         flows: vec![context.flow()],

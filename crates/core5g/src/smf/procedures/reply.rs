@@ -26,6 +26,15 @@ pub(in crate::smf) fn updated(
     Reply::octets(200, &content_type, body)
 }
 
+/// A message for the UE, and nothing else.
+pub(in crate::smf) fn to_ue(n1_message: Option<Bytes>) -> Reply {
+    let data = SmContextUpdateData {
+        n1_sm_msg: n1_message.as_ref().map(|_| n1::reference()),
+        ..SmContextUpdateData::default()
+    };
+    updated(&data, n1_message, None)
+}
+
 /// A session that there is not, or is not any more.
 pub(in crate::smf) fn gone() -> Problem {
     Problem::new(404, "CONTEXT_NOT_FOUND")

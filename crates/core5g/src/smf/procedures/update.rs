@@ -1,15 +1,17 @@
 //! UpdateSMContext (TS 29.502, 5.2.2.3): what a request is about.
 
 use super::lookup::context_of;
-use super::reply::{gone, not_saved};
+use super::reply::{gone, not_saved, to_ue};
 use super::{activation, modification, release};
+use crate::nas::SmCause;
 use crate::sbi::{Exchange, Problem, Reply};
 use crate::smf::context::job::Job;
 use crate::smf::context::models::SmContextUpdateData;
-use crate::smf::context::n1::{self as nas, Request};
+use crate::smf::context::n1::{self as nas, NO_PTI, Request, Uplink};
 use crate::smf::context::replica::Replica;
-use crate::smf::context::session::SmContext;
+use crate::smf::context::session::{SmContext, State};
 use crate::smf::peers::nudsf;
+use crate::smf::ports::Sbi;
 use std::sync::Arc;
 
 /// An update: what it is about decides which procedure it belongs to.
@@ -44,13 +46,10 @@ pub(super) async fn update(replica: Arc<Replica>, exchange: Exchange) -> Result<
             .part(&part.content_id)
             .ok_or_else(|| Problem::mandatory_missing("/n1SmMsg"))?;
         return match nas::decode(octets) {
-            Some(Request::Modification { pti }) => modification::begin(&context, pti),
-            Some(Request::ModificationComplete) => Ok(Reply::no_content()),
-            Some(Request::Release { pti }) => release::begin(&replica, context, pti, &sbi).await,
-            Some(Request::ReleaseComplete) => {
-                replica.begin(&sbi, Job::EndRelease(context));
-                Ok(Reply::no_content())
+            Some(uplink) if uplink.session == context.pdu_session_id => {
+                on_n1(&replica, context, &uplink, &sbi).await
             }
+            // Nothing that could be answered, or of another session than the AMF means.
             _ => Err(Problem::new(403, "N1_SM_ERROR")),
         };
     }
@@ -64,4 +63,52 @@ pub(super) async fn update(replica: Arc<Replica>, exchange: Exchange) -> Result<
         }
         _ => Ok(Reply::no_content()),
     }
+}
+
+/// A 5GSM message of the UE.
+async fn on_n1(
+    replica: &Arc<Replica>,
+    context: Arc<SmContext>,
+    uplink: &Uplink,
+    sbi: &Sbi,
+) -> Result<Reply, Problem> {
+    let (session, pti) = (context.pdu_session_id, uplink.pti);
+    match uplink.request {
+        // What a UE asks for has a transaction (TS 24.501, 7.3.1).
+        Request::Modification { .. } if pti == NO_PTI => {
+            let cause = SmCause::INVALID_PTI;
+            Ok(to_ue(nas::modification_reject(session, pti, cause)))
+        }
+        Request::Release if pti == NO_PTI => {
+            let cause = SmCause::INVALID_PTI;
+            Ok(to_ue(nas::release_reject(session, pti, cause)))
+        }
+        Request::Modification { has_rules } => modification::begin(&context, pti, has_rules),
+        Request::Release => release::begin(replica, context, pti, sbi).await,
+        Request::ReleaseComplete if context.state == State::Releasing => {
+            Ok(end(replica, context, sbi))
+        }
+        Request::ModificationComplete => Ok(Reply::no_content()),
+        // TS 24.501, 6.3.2.4 and 6.5.3: the UE has no such session.
+        Request::ModificationCommandReject(SmCause::INVALID_SESSION_IDENTITY)
+        | Request::Status(SmCause::INVALID_SESSION_IDENTITY) => Ok(end(replica, context, sbi)),
+        // The session stays as it is.
+        Request::ModificationCommandReject(_) | Request::Status(_) => Ok(Reply::no_content()),
+        // It answers nothing that the UE was told (TS 24.501, 7.3.1).
+        Request::ReleaseComplete => {
+            let cause = SmCause::PTI_MISMATCH;
+            Ok(to_ue(nas::status(session, pti, cause)))
+        }
+        // TS 24.501, 7.4.
+        Request::Unknown | Request::Establishment(_) => {
+            let cause = SmCause::MESSAGE_TYPE_UNKNOWN;
+            Ok(to_ue(nas::status(session, pti, cause)))
+        }
+    }
+}
+
+/// The session ends behind the answer.
+fn end(replica: &Arc<Replica>, context: Arc<SmContext>, sbi: &Sbi) -> Reply {
+    replica.begin(sbi, Job::EndRelease(context));
+    Reply::no_content()
 }
