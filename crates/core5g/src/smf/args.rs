@@ -1,5 +1,6 @@
 //! `corewire nf smf`.
 
+use super::context::commands::Commands;
 use super::context::gateway::Gateway;
 use super::context::models::{REPLICA_SERVICE, SERVICE};
 use super::context::pool::{DnnPool, Part, Pools};
@@ -121,6 +122,7 @@ impl PduSessionArgs {
             peers: loops,
             start: driver::starter(runtime),
             sessions: Sessions::default(),
+            commands: Commands::default(),
             pools: Mutex::new(Pools::new(self.part, &self.dnn)),
             options: SessionOptions {
                 dns_servers: self.dns.clone(),

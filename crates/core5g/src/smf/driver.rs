@@ -39,9 +39,13 @@ pub(super) fn release_starter(runtime: &Runtime) -> StartRelease {
     })
 }
 
-/// Starts the task that a replica begins with.
+/// Starts the tasks that look after a replica.
 pub(super) fn start_tasks(runtime: &Runtime, replica: &Arc<Replica>) {
     runtime.spawn(0, task::recover(Arc::clone(replica), has_ended(runtime)));
+    runtime.spawn(
+        0,
+        task::watch_commands(Arc::clone(replica), has_ended(runtime)),
+    );
 }
 
 fn has_ended(runtime: &Runtime) -> impl Fn() -> bool + Clone + Send + Sync + 'static {

@@ -1,5 +1,6 @@
 //! What a replica does behind an answer, as data: a task of its own does it.
 
+use super::commands::Expiry;
 use super::models::PlmnId;
 use super::n1::Establishment;
 use super::reference::SmContextRef;
@@ -20,6 +21,11 @@ pub(in crate::smf) enum Job {
     },
     /// The end of a release that the UE has asked for.
     EndRelease(Arc<SmContext>),
+    /// A command that the UE has not answered in time.
+    Command {
+        context: Arc<SmContext>,
+        expiry: Expiry,
+    },
     /// What a peer did not take: again until it does, or until then.
     Again { undone: Undone, until: Instant },
 }

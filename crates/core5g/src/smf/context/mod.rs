@@ -1,5 +1,6 @@
 //! What an SMF knows: data, and what keeps it in order. Nothing here waits for a peer.
 
+pub(in crate::smf) mod commands;
 pub(in crate::smf) mod gateway;
 pub(in crate::smf) mod job;
 pub(in crate::smf) mod models;

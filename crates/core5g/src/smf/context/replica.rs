@@ -1,5 +1,6 @@
 //! A replica that holds PDU sessions: what it knows, and what its procedures need.
 
+use super::commands::{Commands, Kind};
 use super::job::Job;
 use super::pool::Pools;
 use super::reference::SmContextRef;
@@ -7,6 +8,7 @@ use super::sessions::Sessions;
 use crate::nas::SessionOptions;
 use crate::runtime::{Flow, Gauge};
 use crate::smf::ports::{Clock, Peers, Sbi};
+use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +33,8 @@ pub(in crate::smf) struct Replica {
     pub(in crate::smf) peers: Arc<dyn Peers>,
     pub(in crate::smf) start: Start,
     pub(in crate::smf) sessions: Sessions,
+    /// Commands that wait for the UE's answer.
+    pub(in crate::smf) commands: Commands,
     pub(in crate::smf) pools: Mutex<Pools>,
     /// What UEs are told beside their address.
     pub(in crate::smf) options: SessionOptions,
@@ -67,6 +71,20 @@ impl Replica {
     /// Begins a job on the event loop of `sbi`.
     pub(in crate::smf) fn begin(self: &Arc<Self>, sbi: &Sbi, job: Job) {
         (self.start)(Arc::clone(self), sbi.event_loop, job);
+    }
+
+    /// An answer to the AMF has a command for the UE: it is sent again unless the UE answers.
+    pub(in crate::smf) fn expect_answer(
+        &self,
+        session: SmContextRef,
+        kind: Kind,
+        pti: u8,
+        command: Option<&Bytes>,
+    ) {
+        if let Some(command) = command {
+            let now = self.clock.now();
+            self.commands.sent(now, session, kind, pti, command.clone());
+        }
     }
 
     pub(in crate::smf) fn count(&self) {

@@ -10,6 +10,7 @@
 //! ```
 
 pub(in crate::smf) mod activation;
+pub(in crate::smf) mod command;
 pub(in crate::smf) mod establishment;
 pub(in crate::smf) mod gateway;
 pub(in crate::smf) mod lookup;

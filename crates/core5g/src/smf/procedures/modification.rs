@@ -4,13 +4,20 @@ use super::reply::{to_ue, updated};
 use crate::nas::SmCause;
 use crate::ngap::transfer::ModifyRequestTransfer;
 use crate::sbi::{Problem, Reply};
+use crate::smf::context::commands::Kind;
 use crate::smf::context::models::{SmContextUpdateData, n1, n2};
 use crate::smf::context::n1 as nas;
+use crate::smf::context::replica::Replica;
 use crate::smf::context::session::{SmContext, State};
 
 /// Grants what the subscription allows, which is what the session has: the command repeats its AMBR to the UE,
 /// and with its flow to a gNB that has resources for it. Rules of the UE's own are refused.
-pub(super) fn begin(context: &SmContext, pti: u8, has_rules: bool) -> Result<Reply, Problem> {
+pub(super) fn begin(
+    replica: &Replica,
+    context: &SmContext,
+    pti: u8,
+    has_rules: bool,
+) -> Result<Reply, Problem> {
     if context.state == State::Releasing {
         // TS 24.501, 6.3.3.5: the release goes on, and the request is ignored.
         return Ok(Reply::no_content());
@@ -22,6 +29,7 @@ pub(super) fn begin(context: &SmContext, pti: u8, has_rules: bool) -> Result<Rep
         return Ok(to_ue(reject));
     }
     let command = nas::modification_command(context, pti);
+    replica.expect_answer(context.reference, Kind::Modification, pti, command.as_ref());
     if context.state != State::Active {
         return Ok(to_ue(command));
     }

@@ -8,6 +8,7 @@ use crate::ngap::Cause;
 use crate::ngap::transfer::ReleaseCommandTransfer;
 use crate::runtime::{SbiFailure, SbiRequest};
 use crate::sbi::{Exchange, Problem, Reply};
+use crate::smf::context::commands::Kind;
 use crate::smf::context::job::{Job, Undone};
 use crate::smf::context::models::{SM_CONTEXTS, SmContextUpdateData, n1, n2};
 use crate::smf::context::n1 as nas;
@@ -58,6 +59,7 @@ pub(super) async fn begin(
         ),
         false => None,
     };
+    replica.expect_answer(reference, Kind::Release, pti, command.as_ref());
     let data = SmContextUpdateData {
         n1_sm_msg: command.as_ref().map(|_| n1::reference()),
         n2_sm_info: transfer.as_ref().map(|_| n2::reference()),

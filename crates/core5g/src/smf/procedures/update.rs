@@ -5,6 +5,7 @@ use super::reply::{gone, not_saved, to_ue};
 use super::{activation, modification, release};
 use crate::nas::SmCause;
 use crate::sbi::{Exchange, Problem, Reply};
+use crate::smf::context::commands::Kind;
 use crate::smf::context::job::Job;
 use crate::smf::context::models::SmContextUpdateData;
 use crate::smf::context::n1::{self as nas, NO_PTI, Request, Uplink};
@@ -73,6 +74,9 @@ async fn on_n1(
     sbi: &Sbi,
 ) -> Result<Reply, Problem> {
     let (session, pti) = (context.pdu_session_id, uplink.pti);
+    let (commands, reference) = (&replica.commands, context.reference);
+    let is_answer = |kind| commands.answered(reference, kind, pti);
+    let is_taken_over = context.state == State::Releasing && !commands.waits(reference);
     match uplink.request {
         // What a UE asks for has a transaction (TS 24.501, 7.3.1).
         Request::Modification { .. } if pti == NO_PTI => {
@@ -83,21 +87,27 @@ async fn on_n1(
             let cause = SmCause::INVALID_PTI;
             Ok(to_ue(nas::release_reject(session, pti, cause)))
         }
-        Request::Modification { has_rules } => modification::begin(&context, pti, has_rules),
+        Request::Modification { has_rules } => {
+            modification::begin(replica, &context, pti, has_rules)
+        }
         Request::Release => release::begin(replica, context, pti, sbi).await,
-        Request::ReleaseComplete if context.state == State::Releasing => {
+        Request::ModificationComplete if is_answer(Kind::Modification) => Ok(Reply::no_content()),
+        // Also of a command that another replica, or an earlier process, has sent.
+        Request::ReleaseComplete if is_answer(Kind::Release) || is_taken_over => {
             Ok(end(replica, context, sbi))
         }
-        Request::ModificationComplete => Ok(Reply::no_content()),
-        // TS 24.501, 6.3.2.4 and 6.5.3: the UE has no such session.
-        Request::ModificationCommandReject(SmCause::INVALID_SESSION_IDENTITY)
-        | Request::Status(SmCause::INVALID_SESSION_IDENTITY) => Ok(end(replica, context, sbi)),
-        // The session stays as it is.
-        Request::ModificationCommandReject(_) | Request::Status(_) => Ok(Reply::no_content()),
         // It answers nothing that the UE was told (TS 24.501, 7.3.1).
-        Request::ReleaseComplete => {
+        Request::ModificationComplete | Request::ReleaseComplete => {
             let cause = SmCause::PTI_MISMATCH;
             Ok(to_ue(nas::status(session, pti, cause)))
+        }
+        // TS 24.501, 6.3.2.4 and 6.5.3: the UE has no such session, or it stays as it is.
+        Request::ModificationCommandReject(cause) | Request::Status(cause) => {
+            commands.refused(reference, pti);
+            match cause {
+                SmCause::INVALID_SESSION_IDENTITY => Ok(end(replica, context, sbi)),
+                _ => Ok(Reply::no_content()),
+            }
         }
         // TS 24.501, 7.4.
         Request::Unknown | Request::Establishment(_) => {

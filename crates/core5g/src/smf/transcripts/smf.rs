@@ -2,6 +2,7 @@
 
 use crate::nas::SessionOptions;
 use crate::runtime::{Flow, Gauge};
+use crate::smf::context::commands::Commands;
 use crate::smf::context::gateway::Gateway;
 use crate::smf::context::pool::Pools;
 use crate::smf::context::replica::{Own, Replica};
@@ -46,6 +47,7 @@ pub(super) fn replica_of(settings: &str, before: u64, world: &World) -> Arc<Repl
             tasks.spawn(task::run(replica, event_loop, job, || false));
         }),
         sessions: Sessions::default(),
+        commands: Commands::default(),
         pools: Mutex::new(Pools::new(part, &[pool])),
         options: SessionOptions {
             dns_servers: vec![[10, 45, 0, 1].into()],
@@ -57,6 +59,7 @@ pub(super) fn replica_of(settings: &str, before: u64, world: &World) -> Arc<Repl
         held: Gauge::default(),
     });
     world.spawn(task::recover(Arc::clone(&replica), || false));
+    world.spawn(task::watch_commands(Arc::clone(&replica), || false));
     replica
 }
 

@@ -1,0 +1,33 @@
+//! Commands to the UE that it does not answer: T3591 and T3592 (TS 24.501, 6.3.2.5 and 6.3.3.5).
+
+use super::release;
+use crate::smf::context::commands::{Expiry, Kind};
+use crate::smf::context::replica::Replica;
+use crate::smf::context::session::SmContext;
+use crate::smf::peers::namf;
+use crate::smf::ports::Sbi;
+use std::sync::Arc;
+
+/// A command was not answered in time. A gNB has long done what it was asked: only the UE is told again. What
+/// was modified stays as it is when it never answers; what was to end ends.
+pub(in crate::smf) async fn expired(
+    replica: &Arc<Replica>,
+    context: Arc<SmContext>,
+    expiry: Expiry,
+    sbi: &Sbi,
+) {
+    let reference = context.reference;
+    match expiry {
+        Expiry::Again(command) => {
+            if let Err(failure) = namf::transfer(sbi, &context, Some(command), None).await {
+                tracing::warn!(name: "command-not-sent", "{reference}: no command for the UE: {failure}");
+            }
+        }
+        Expiry::GivenUp(kind) => {
+            tracing::info!(name: "ue-silent", "{reference}: the UE does not answer a command: {kind:?}");
+            if kind == Kind::Release {
+                release::end(replica, &context, sbi).await;
+            }
+        }
+    }
+}
