@@ -98,7 +98,8 @@ struct PduSessionArgs {
 impl PduSessionArgs {
     fn run(self) -> anyhow::Result<ExitCode> {
         let profile = Profile::new("SMF")
-            .service(REPLICA_SERVICE, "v1", &["SMF", "UDM"])
+            // AMF and UDM call its callbacks.
+            .service(REPLICA_SERVICE, "v1", &["SMF", "UDM", "AMF"])
             .under(SERVICE, REPLICA_SERVICE)
             .consumes("namf-comm")
             .consumes("nudm-sdm")

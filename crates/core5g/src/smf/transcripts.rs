@@ -11,6 +11,7 @@
 //! | `ue: MESSAGE context-2 ...` | in UpdateSMContext of this context, `context-1` where none is named |
 //! | `gnb: PDU_RES_SETUP_RSP ...` | N2 SM information in UpdateSMContext |
 //! | `amf: UpdateSMContext ...`, `ReleaseSMContext ...` | an AMF asks for this |
+//! | `amf: N1N2TransferFailureNotification ...` | the UE that the AMF has called does not come |
 //! | `udm: DeregistrationNotification ...` | the UDM calls back |
 //! | `sbi< STATUS ...` | the answer to the request that waits longest; `none`: nobody answers; `unsent`: nobody took it |
 //! | `sbi<2 STATUS ...` | the answer to the one that waits behind it |

@@ -14,12 +14,14 @@ use bytes::Bytes;
 const SERVICE: &str = "namf-comm";
 
 /// An NGAP part and what it is (TS 29.502, 6.1.6.3.3).
+#[derive(Clone)]
 pub(in crate::smf) struct N2Info {
     pub(in crate::smf) kind: &'static str,
     pub(in crate::smf) octets: Bytes,
 }
 
-/// N1N2MessageTransfer (TS 29.518, 5.2.2.3.1): a NAS message for the UE, resources for the gNB.
+/// N1N2MessageTransfer (TS 29.518, 5.2.2.3.1): a NAS message for the UE, resources for the gNB;
+/// and where it is notified of that the UE does not come.
 ///
 /// # Errors
 /// When no AMF takes it.
@@ -28,6 +30,7 @@ pub(in crate::smf) async fn transfer(
     context: &SmContext,
     n1_message: Option<Bytes>,
     n2_info: Option<N2Info>,
+    failure_uri: Option<String>,
 ) -> Result<N1N2MessageTransferRspData, SbiFailure> {
     let data = N1N2MessageTransferReqData {
         n1_message_container: n1_message.as_ref().map(|_| N1MessageContainer {
@@ -46,6 +49,7 @@ pub(in crate::smf) async fn transfer(
             }),
         }),
         pdu_session_id: Some(context.pdu_session_id),
+        failure_uri,
         ..N1N2MessageTransferReqData::default()
     };
     let mut message = Multipart::new(&data);

@@ -19,7 +19,7 @@ pub(in crate::smf) async fn expired(
     let reference = context.reference;
     match expiry {
         Expiry::Again(command) => {
-            if let Err(failure) = namf::transfer(sbi, &context, Some(command), None).await {
+            if let Err(failure) = namf::transfer(sbi, &context, Some(command), None, None).await {
                 tracing::warn!(name: "command-not-sent", "{reference}: no command for the UE: {failure}");
             }
         }

@@ -8,6 +8,7 @@
 //!       ── update: N2 response ───▶ activation
 //! ```
 
+use super::lookup::context_of;
 use super::reply::updated;
 use super::{n2_transfer, recovery, release};
 use crate::nas::SmCause;
@@ -27,9 +28,15 @@ use crate::smf::peers::{flow, nudsf};
 use crate::smf::ports::Sbi;
 use bytes::Bytes;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is used when neither the UE nor the AMF names one.
 const DEFAULT_DNN: &str = "internet";
+
+/// How often the AMF is asked to hand on the accept, while it cannot for the moment.
+const TRANSFERS: u32 = 5;
+/// Between two of them.
+const GUARD_TIME: Duration = Duration::from_secs(1);
 
 /// CreateSMContext (TS 29.502, 5.2.2.2).
 pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<Reply, Problem> {
@@ -150,7 +157,7 @@ pub(in crate::smf) async fn establish(
         Err(failure) => {
             tracing::warn!(name: "establishment-failed", "{reference}: not established: {failure}");
             // The UE's own timer (T3580) is the other way to learn it.
-            let _told = namf::transfer(sbi, &context, reject(&context), None).await;
+            let _told = namf::transfer(sbi, &context, reject(&context), None, None).await;
             let _told = namf::notify_released(sbi, &context).await;
             release::forget(replica, &context, sbi).await;
         }
@@ -194,8 +201,49 @@ async fn set_up(
         kind: "PDU_RES_SETUP_REQ",
         octets: n2_transfer::setup_request(&context, uplink)?,
     };
-    namf::transfer(sbi, &context, accept, Some(info)).await?;
-    Ok(())
+    transfer_accept(replica, &context, accept, info, sbi).await
+}
+
+/// Hands the AMF the accept. While it serves the UE in another procedure it is asked again, after a guard time
+/// (TS 23.502, 4.2.3.3, step 3; TS 29.518, 5.2.2.3.1.2).
+async fn transfer_accept(
+    replica: &Replica,
+    context: &SmContext,
+    accept: Option<Bytes>,
+    info: N2Info,
+    sbi: &Sbi,
+) -> Result<(), SbiFailure> {
+    let reference = context.reference;
+    let mut attempts = 1;
+    loop {
+        let root = &replica.own.api_root;
+        let failure_uri = format!("{root}/nsmf-callback/v1/{reference}/n1-n2-failure-notify");
+        let (accept, info) = (accept.clone(), Some(info.clone()));
+        let failure = match namf::transfer(sbi, context, accept, info, Some(failure_uri)).await {
+            Err(failure) if failure.status() == Some(409) && attempts < TRANSFERS => failure,
+            answered => return answered.map(drop),
+        };
+        attempts += 1;
+        let next = replica.clock.now() + GUARD_TIME;
+        replica.clock.sleep_until(sbi.event_loop, next).await;
+        if replica.sessions.has_ended(reference) {
+            return Err(failure);
+        }
+    }
+}
+
+/// N1N2TransferFailureNotification (TS 29.518, 5.2.2.3.2): the UE, which the AMF has called, does not come. A
+/// session that it has not heard of ends (TS 23.502, 4.3.2.2.1, step 20); of another it knows.
+pub(super) async fn not_transferred(
+    replica: Arc<Replica>,
+    exchange: Exchange,
+) -> Result<Reply, Problem> {
+    let sbi = replica.sbi();
+    let context = context_of(&replica, &exchange, &sbi).await?;
+    if context.state == State::Establishing {
+        replica.begin(&sbi, Job::EndRelease(context));
+    }
+    Ok(Reply::no_content())
 }
 
 /// SmContextCreateError (TS 29.502, 6.1.6.2.15): the AMF is told why, and the UE too, by the NAS message in it.

@@ -22,4 +22,8 @@ pub(in crate::smf) fn router(replica: Arc<Replica>) -> Router<Replica> {
             "/nsmf-callback/v1/{smContextRef}/dereg-notify",
             release::by_udm,
         )
+        .post(
+            "/nsmf-callback/v1/{smContextRef}/n1-n2-failure-notify",
+            establishment::not_transferred,
+        )
 }

@@ -121,6 +121,10 @@ impl Player {
             ("gnb", kind) => (of_context("modify"), said::update_n2(kind, &words)),
             ("amf", "UpdateSMContext") => (of_context("modify"), said::update(&words)),
             ("amf", "ReleaseSMContext") => (of_context("release"), empty()),
+            ("amf", "N1N2TransferFailureNotification") => (
+                callback("n1-n2-failure-notify"),
+                said::not_transferred(&words),
+            ),
             ("udm", "DeregistrationNotification") => (callback("dereg-notify"), empty()),
             (ue, _) => {
                 let ue = ue.strip_prefix("ue");

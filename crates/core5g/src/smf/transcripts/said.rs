@@ -135,6 +135,12 @@ pub(super) fn update(args: &Args<'_>) -> Body {
     ("application/json".to_owned(), data.to_string().into())
 }
 
+/// N1N2TransferFailureNotification.
+pub(super) fn not_transferred(args: &Args<'_>) -> Body {
+    let data = json!({"cause": args.value("cause"), "n1n2MsgDataUri": "http://amf/transfer/1"});
+    ("application/json".to_owned(), data.to_string().into())
+}
+
 /// The document of an answer.
 pub(super) fn answered(what: &str, args: &Args<'_>) -> Value {
     match what {
