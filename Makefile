@@ -140,7 +140,7 @@ bench: build peers ## Measure the thesis's whole matrix, about a day; stopped, i
 	@scripts/open-report out/guti-full
 
 model: ## Try every order of the steps of the lock-free pieces (loom)
-	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys -p corewire-transport --lib loom
+	$(STEP) "loom" env RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$(TARGET)/loom cargo test --locked -p corewire-sys -p corewire-driver --lib loom
 	$(SUMMARY)
 
 miri: ## Run the unsafe modules under Miri (needs a nightly compiler with it)

@@ -11,6 +11,7 @@ pub(crate) mod si95;
 use crate::dial::dial;
 use crate::outgoing::Outgoing;
 use crate::ready::Ready;
+use corewire_driver::clock;
 use corewire_sys::Socket;
 use native::Native;
 use nng::NngSender;
@@ -120,8 +121,8 @@ impl Carrier {
     pub(crate) fn flush(&mut self, waiting: &mut Outgoing) -> io::Result<bool> {
         match self {
             Self::Si95(si95) => si95.flush(waiting),
-            Self::Native(native) => native.flush(waiting, Instant::now()),
-            Self::Shm(shm) => shm.flush(waiting, Instant::now()),
+            Self::Native(native) => native.flush(waiting, clock()),
+            Self::Shm(shm) => shm.flush(waiting, clock()),
             // What it took it keeps in queues of its own.
             Self::Nng(_) => Ok(true),
         }

@@ -13,6 +13,7 @@ use crate::message::{Message, Names, OVERHEAD};
 use crate::pool::Pool;
 use crate::send_timeout::SendTimeout;
 use crate::shared::Conduct;
+use corewire_driver::clock;
 use corewire_rmr::{
     Bind, EndpointCounters, EndpointId, Identity, LossKind, Router, Settings, Slots, TableLimits,
     Transport,
@@ -347,7 +348,7 @@ impl Context {
         if !self.shared.close() {
             return;
         }
-        let deadline = Instant::now() + wait;
+        let deadline = clock() + wait;
         self.linger();
         self.finish(deadline);
         for link in self.all_links() {
@@ -393,7 +394,7 @@ fn contexts() -> MutexGuard<'static, Vec<Opened>> {
 /// Writes what was gathered when the program ends: its senders were told that it is on its way.
 extern "C" fn at_exit() {
     crate::boundary::boundary((), || {
-        let deadline = Instant::now() + EXITING;
+        let deadline = clock() + EXITING;
         let ours = std::process::id();
         let Ok(contexts) = CONTEXTS.try_lock() else {
             return;

@@ -8,6 +8,7 @@ use crate::log::{self, say};
 use crate::message::Message;
 use crate::send;
 use crate::send_timeout::SendTimeout;
+use corewire_driver::clock;
 use corewire_rmr::{
     ALARM, Action, DropAlarm, Level, LossKind, Reply, Report, Settings, TableOrigin, TableSource,
 };
@@ -61,7 +62,7 @@ struct Control<'a> {
 
 impl<'a> Control<'a> {
     fn new(routed: &'static Context, settings: &'a Settings) -> Self {
-        let now = Instant::now();
+        let now = clock();
         let context = settings.origin.control_port().and_then(|port| {
             Context::open_control(settings, port)
                 .inspect_err(|error| {
@@ -92,7 +93,7 @@ impl<'a> Control<'a> {
         self.act();
         self.alarm();
         self.statistics();
-        let now = Instant::now();
+        let now = clock();
         let due = self
             .source
             .poll_timeout()
@@ -102,7 +103,7 @@ impl<'a> Control<'a> {
             Some(context) => self.receive(context, wait),
             None => self.routed.shared().rest(wait),
         }
-        self.source.handle_timeout(Instant::now());
+        self.source.handle_timeout(clock());
     }
 
     fn receive(&mut self, context: &'static Context, wait: Duration) {
@@ -119,8 +120,7 @@ impl<'a> Control<'a> {
         // SAFETY: just received.
         let inside = unsafe { message.as_mut() };
         let (kind, payload) = (inside.mtype, inside.used_payload());
-        self.source
-            .handle_message(Instant::now(), kind, payload, reply);
+        self.source.handle_message(clock(), kind, payload, reply);
         self.act();
     }
 
@@ -130,7 +130,7 @@ impl<'a> Control<'a> {
                 Action::ReadSeed { path } => {
                     let contents = std::fs::read(&path);
                     let contents = contents.as_deref();
-                    self.source.handle_seed(Instant::now(), contents);
+                    self.source.handle_seed(clock(), contents);
                 }
                 Action::Request { to } => {
                     if !self.request(&to) {
@@ -169,7 +169,7 @@ impl<'a> Control<'a> {
     /// them, and when that is over.
     fn alarm(&mut self) {
         let dropped = self.routed.inbox().counters().lost(LossKind::QueueFull);
-        let Some(alarm) = self.drops.look(Instant::now(), dropped.get()) else {
+        let Some(alarm) = self.drops.look(clock(), dropped.get()) else {
             return;
         };
         let program = std::env::current_exe().unwrap_or_default();
@@ -238,7 +238,7 @@ impl<'a> Control<'a> {
     }
 
     fn statistics(&mut self) {
-        let now = Instant::now();
+        let now = clock();
         if now < self.statistics_due || self.settings.origin == TableOrigin::FileOnly {
             return;
         }

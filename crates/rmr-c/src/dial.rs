@@ -1,6 +1,7 @@
 //! Connecting to a peer by its name.
 
 use crate::names;
+use corewire_driver::clock;
 use corewire_sys::{Address, Socket};
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +18,7 @@ pub(crate) fn dial(
     quick_ack: bool,
     nearer: impl Fn(SocketAddr) -> Option<Socket>,
 ) -> io::Result<Socket> {
-    let deadline = Instant::now() + wait;
+    let deadline = clock() + wait;
     let mut result = Err(io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
     let addresses = names::addresses(name, wait).map_err(|error| {
         // As silent as a host that does not answer, and asking may have taken as long.

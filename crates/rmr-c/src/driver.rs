@@ -9,7 +9,6 @@ mod burst;
 mod connections;
 mod leave;
 mod room;
-mod shm_links;
 // Miri has no kernel for these.
 #[cfg(all(test, not(miri)))]
 mod tests;
@@ -22,13 +21,13 @@ use crate::log::say;
 use burst::Bursts;
 use bytes::BytesMut;
 use connections::Connections;
+use corewire_driver::{LOOKS_A_TURN, ShmPolling, clock};
 use corewire_rmr::LossKind;
 use corewire_sys::{
     Epoll, Interest, Listener, Socket, Token, WakeFd, monotonic_nanos, sleep_exactly,
 };
 use corewire_wire::rmr::si95::Refusal;
 use room::COPIED;
-use shm_links::{LOOKS_A_TURN, ShmLinks};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -43,6 +42,9 @@ const FAIR: u32 = 4;
 const MUTED: Duration = Duration::from_millis(100);
 /// A wait as short as this means that messages follow each other closely.
 const RUSH: Duration = Duration::from_micros(6);
+
+/// How long to look at memories before sleeping.
+const SHM_WINDOW: Duration = Duration::from_micros(50);
 
 const LISTENER: Token = Token(u64::MAX);
 const WAKE: Token = Token(u64::MAX - 1);
@@ -86,7 +88,7 @@ pub(crate) struct Driver {
     listener: Option<Listener>,
     /// For peers of this host.
     memory_listener: Option<Listener>,
-    shm_links: ShmLinks,
+    shm_polling: ShmPolling,
     /// Since when nothing is accepted, because it failed.
     muted: Option<Instant>,
     shared: Arc<Shared>,
@@ -135,7 +137,7 @@ impl Driver {
             epoll,
             listener: Some(listener),
             memory_listener,
-            shm_links: ShmLinks::new(),
+            shm_polling: ShmPolling::new(),
             muted: None,
             shared,
             wake,
@@ -214,16 +216,17 @@ impl Driver {
         observer: &mut impl Observer,
     ) -> io::Result<()> {
         self.adopt_newcomers();
-        let begun = Instant::now();
+        let begun = clock();
         if self.connections.in_memory() == 0 {
             let count = self.poll(timeout, observer)?;
             self.rushed = count > 0 && begun.elapsed() < RUSH;
             return Ok(());
         }
         self.rushed = false;
-        if let Some(window) = self.shm_links.window(timeout, self.connections.in_memory()) {
+        let window = timeout.map_or(SHM_WINDOW, |timeout| timeout.min(SHM_WINDOW));
+        if !window.is_zero() && self.shm_polling.should_look(self.connections.in_memory()) {
             let paid = self.look_for(begun, window);
-            self.shm_links.learn(paid);
+            self.shm_polling.learn(paid);
             if paid {
                 return Ok(());
             }
@@ -231,7 +234,7 @@ impl Driver {
         let at_once = Some(Duration::ZERO);
         let may_sleep = timeout != at_once && self.falls_asleep();
         let polled = self.poll(if may_sleep { timeout } else { at_once }, observer);
-        // Until it sleeps again nobody need ring.
+        // Until it sleeps again no peer need ring.
         self.connections.enqueue_in_memory(|socket| {
             socket.is_awake();
             false
@@ -242,7 +245,7 @@ impl Driver {
     /// Looks for something in a memory, without a system call; now and then at the sockets as well.
     fn look(&mut self, observer: &mut impl Observer) -> bool {
         let found = self.connections.enqueue_in_memory(Socket::is_readable);
-        if found && self.shm_links.is_sockets_turn() {
+        if found && self.shm_polling.are_sockets_due(true) {
             // When this fails, so does waiting, which tells.
             let _ = self.poll(Some(Duration::ZERO), observer);
         }
@@ -326,7 +329,7 @@ impl Driver {
         let accepted = self.connections.iter_mut();
         let accepted = accepted.filter(|it| it.accepted && !it.socket.is_memory());
         let looked_at = accepted.map(|it| (&*it.socket, &mut it.burst));
-        self.bursts.pause(Instant::now(), looked_at)
+        self.bursts.pause(clock(), looked_at)
     }
 
     /// Goes to the next connection that has something.
@@ -552,7 +555,6 @@ impl Driver {
     pub(crate) fn close(&mut self) {
         self.listener = None;
         self.memory_listener = None;
-        self.shm_links = ShmLinks::new();
         for connection in self.connections.drain() {
             connection.socket.shutdown();
             connection.link.close();

@@ -3,8 +3,9 @@
 //! It sleeps while nothing waits anywhere. While a stream gathers and writes by itself, it looks
 //! less and less often.
 
+use corewire_driver::clock;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long what was gathered waits at least for its sender to come again.
 const LINGER: Duration = Duration::from_micros(30);
@@ -82,12 +83,12 @@ impl<L: Gathering> Flusher<L> {
         corewire_sys::sleep_exactly_from_now_on();
         let mut links: Vec<Arc<L>> = Vec::new();
         let mut pause = LINGER;
-        let mut ticked = Instant::now();
+        let mut ticked = clock();
         let mut due = TICK;
         while self.next(&mut links, pause, due) {
             if ticked.elapsed() >= due {
                 due = if tick() { SOON } else { TICK };
-                ticked = Instant::now();
+                ticked = clock();
             }
             let mut longest = LONGEST;
             let mut written = false;

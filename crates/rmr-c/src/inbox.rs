@@ -12,6 +12,7 @@ use crate::log::say;
 use crate::message::Message;
 use crate::pool::{self, Pool};
 use crate::readable::Readable;
+use corewire_driver::clock;
 use corewire_rmr::{ArrivalCounters, LossKind};
 use corewire_sys::{Listener, Socket};
 use std::collections::hash_map::Entry;
@@ -568,7 +569,7 @@ impl Inbox {
         let Some(hold) = self.shared.conduct().holds_unread else {
             return false;
         };
-        hold.is_zero() || state.full_since.get_or_insert_with(Instant::now).elapsed() >= hold
+        hold.is_zero() || state.full_since.get_or_insert_with(clock).elapsed() >= hold
     }
 
     fn popped(&self, state: &mut State) {
@@ -845,16 +846,14 @@ impl Deadline {
 
     /// That long from now.
     pub(crate) fn after(duration: Duration) -> Self {
-        Instant::now()
-            .checked_add(duration)
-            .map_or(Self::Never, Self::At)
+        clock().checked_add(duration).map_or(Self::Never, Self::At)
     }
 
     fn left(self) -> Option<Duration> {
         match self {
             Self::Now => Some(Duration::ZERO),
             Self::Within(duration) => Some(duration),
-            Self::At(at) => Some(at.saturating_duration_since(Instant::now())),
+            Self::At(at) => Some(at.saturating_duration_since(clock())),
             Self::Never => None,
         }
     }

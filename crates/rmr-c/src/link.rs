@@ -14,6 +14,7 @@ use crate::ready::Ready;
 use crate::send_timeout::SendTimeout;
 use crate::shared;
 use crate::state::{self, Refused};
+use corewire_driver::clock;
 use corewire_rmr::{Counter, DropKind, Endpoint, EndpointCounters};
 use corewire_sys::Socket;
 use corewire_wire::rmr::record::MAX_TRACE;
@@ -157,7 +158,7 @@ impl Link {
                 waiting: Outgoing::default(),
                 policy: FlushPolicy::new(),
                 armed: false,
-                used: Instant::now(),
+                used: clock(),
                 unreachable: None,
             }),
             shared: Arc::clone(shared),
@@ -266,7 +267,7 @@ impl Link {
             return Maintained::Idle;
         }
         // Its sender is at work, and writes when it is time.
-        let now = Instant::now();
+        let now = clock();
         let age = out.policy.age(now).unwrap_or_default();
         if now.saturating_duration_since(out.used) < linger && age < LONGEST_WAIT {
             return Maintained::Young;
@@ -300,7 +301,7 @@ impl Link {
             match flushed {
                 Ok(true) => break,
                 Err(_) => return,
-                Ok(false) if Instant::now() >= deadline => {
+                Ok(false) if clock() >= deadline => {
                     return self.give_up(out, DropKind::Closed, libc::ETIMEDOUT, 0);
                 }
                 Ok(false) => out.wait_for_peer(deadline),
@@ -363,7 +364,7 @@ impl Link {
             Err(error) => {
                 let costly = [io::ErrorKind::TimedOut, io::ErrorKind::HostUnreachable];
                 if costly.contains(&error.kind()) {
-                    out.unreachable = Some(Instant::now());
+                    out.unreachable = Some(clock());
                 }
                 say!(Warning, "cannot connect to {}: {error}", self.name);
                 Err(UNREACHABLE)

@@ -4,6 +4,7 @@
 //! A name is looked up once at a time, whoever asks; what comes after they stopped waiting is there for
 //! the next who asks.
 
+use corewire_driver::clock;
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -62,7 +63,7 @@ impl Names {
     }
 
     fn addresses(&self, name: &str, wait: Duration) -> io::Result<Vec<SocketAddr>> {
-        let end = Instant::now() + wait;
+        let end = clock() + wait;
         let mut lookups = self.shared.lookups();
         lookups.retain(|_, lookup| match lookup {
             Lookup::UnderWay => true,
@@ -80,7 +81,7 @@ impl Names {
                 // It came, and was too old before this thread ran.
                 None => self.begin(&mut lookups, name)?,
             }
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_duration_since(clock());
             if left.is_zero() {
                 let error = format!("no name server told the address of {name} in time");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, error));
@@ -107,7 +108,7 @@ impl Names {
             .spawn(move || {
                 let answer = ask(&asked).map_err(|error| error.to_string());
                 let mut lookups = shared.lookups();
-                lookups.insert(asked, Lookup::Answered(Instant::now(), answer));
+                lookups.insert(asked, Lookup::Answered(clock(), answer));
                 shared.answered.notify_all();
             })?;
         lookups.insert(name.to_owned(), Lookup::UnderWay);

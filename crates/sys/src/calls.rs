@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Calls {
-    /// Waits of an [`Epoll`](crate::Epoll), or in [`Berths`](crate::Berths).
+    /// Waits of an [`Epoll`](crate::Epoll), or in a [`WaitSet`](crate::WaitSet).
     pub waits: u64,
     /// Receives from sockets.
     pub receives: u64,
@@ -16,7 +16,7 @@ pub struct Calls {
     /// Timers set, or cleared.
     pub timers: u64,
     /// Bells rung, or cleared, by a [`WakeFd`](crate::WakeFd); threads woken together in
-    /// [`Berths`](crate::Berths).
+    /// a [`WaitSet`](crate::WaitSet).
     pub bells: u64,
 }
 

@@ -8,7 +8,6 @@
 mod allocator;
 mod association_change;
 mod association_status;
-mod berths;
 mod calls;
 mod epoll;
 mod listener;
@@ -18,10 +17,10 @@ pub mod sctp;
 mod socket;
 mod timer;
 pub mod usrsctp;
+mod wait_set;
 mod wake;
 
 pub use allocator::release_free_memory;
-pub use berths::{Berth, Berths};
 pub use calls::Calls;
 #[cfg(feature = "count-calls")]
 pub use calls::calls_of_this_thread;
@@ -30,4 +29,5 @@ pub use listener::Listener;
 pub use options::{Arrived, set_receive_buffer, unsent};
 pub use socket::{Address, SendMemory, Socket};
 pub use timer::{TimerFd, monotonic_nanos, sleep_exactly, sleep_exactly_from_now_on};
+pub use wait_set::{WaitSet, WaitSlot};
 pub use wake::WakeFd;

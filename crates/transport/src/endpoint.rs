@@ -1,6 +1,6 @@
 //! Where a service is and how it is spoken to, in one line of text.
 
-use crate::{ClientOptions, Resolver};
+use corewire_driver::{Resolver, ipv4_first};
 use corewire_sys::Address;
 use std::fmt;
 use std::net::SocketAddr;
@@ -152,18 +152,6 @@ impl Endpoint {
         self.addresses.iter()
     }
 
-    /// The shared memory to try before the socket, where the options want that: a service of this
-    /// host offers it by its address.
-    pub(crate) fn in_memory(&self, options: &ClientOptions) -> Option<Address> {
-        let wanted = options.shared_memory && options.tls.is_none();
-        match self.address() {
-            Address::Tcp(address) if wanted && self.protocol == Protocol::Native => {
-                Some(Address::Memory(memory_name(*address)))
-            }
-            _ => None,
-        }
-    }
-
     /// The host (and port) as it was written: HTTP's `:authority`.
     #[must_use]
     pub fn authority(&self) -> &str {
@@ -257,11 +245,8 @@ fn tcp_addresses(authority: &str, resolver: &Resolver) -> Result<Vec<Address>, E
     Ok(found)
 }
 
-pub(crate) fn in_order(mut found: Vec<SocketAddr>) -> Vec<Address> {
-    // Stable: within a family the resolver's order is kept.
-    found.sort_by_key(SocketAddr::is_ipv6);
-    found.dedup();
-    found.into_iter().map(Address::Tcp).collect()
+fn in_order(found: Vec<SocketAddr>) -> Vec<Address> {
+    ipv4_first(found).into_iter().map(Address::Tcp).collect()
 }
 
 /// A text that is not an endpoint, and what one looks like.
@@ -295,11 +280,10 @@ mod tests {
 
     #[test]
     fn every_address_of_a_host_is_kept_those_of_ipv4_first() {
-        let found = ["[::1]:80", "10.0.0.2:80", "[::2]:80", "10.0.0.1:80"];
-        let found = found.map(|text| text.parse().unwrap()).to_vec();
-        let ordered: Vec<_> = in_order(found).iter().map(ToString::to_string).collect();
-        let expected = ["10.0.0.2:80", "10.0.0.1:80", "[::1]:80", "[::2]:80"];
-        assert_eq!(ordered, expected);
+        let found = ["[::1]:80", "10.0.0.2:80"].map(|text| text.parse().unwrap());
+        let endpoint = Endpoint::named(Protocol::Grpc, "amf:80", found).unwrap();
+        let ordered: Vec<_> = endpoint.addresses().map(ToString::to_string).collect();
+        assert_eq!(ordered, ["10.0.0.2:80", "[::1]:80"]);
 
         let endpoint: Endpoint = "grpc://127.0.0.1:80".parse().unwrap();
         assert!(endpoint.addresses().eq([endpoint.address()]));

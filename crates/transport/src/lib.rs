@@ -15,6 +15,8 @@
 #![forbid(unsafe_code)]
 
 pub mod blocking;
+mod client_core;
+mod detection;
 mod endpoint;
 mod event_loop;
 pub mod http2;
@@ -27,12 +29,12 @@ pub mod sctp;
 mod server;
 pub mod tls;
 
+pub use corewire_driver::Resolver;
 pub use corewire_sys::Address;
 pub use corewire_wire::{mapping, native};
 pub use endpoint::{Endpoint, EndpointFault, Protocol, parse_address};
 pub use event_loop::{Client, ConnectionWatcher, EventLoop, LoopHandle, ServerCounters};
 #[cfg(feature = "clap")]
 pub use limit_args::{LimitArgs, OverloadArgs};
-pub use names::Resolver;
 pub use options::{ClientOptions, OnFault, ServerOptions};
 pub use server::Server;

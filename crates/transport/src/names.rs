@@ -5,46 +5,15 @@
 //! longer than he has time.
 
 use crate::Endpoint;
-use crate::event_loop::clock;
+use corewire_driver::{Resolver, clock, ipv4_first};
 use corewire_sys::Address;
 use std::fmt;
-use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A name is not looked up again sooner, however often connecting fails.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
-
-/// Finds the addresses of `HOST:PORT`. Called on a thread that may block.
-#[derive(Clone)]
-pub struct Resolver(Arc<Find>);
-
-type Find = dyn Fn(&str) -> io::Result<Vec<SocketAddr>> + Send + Sync;
-
-impl Resolver {
-    /// Asks this.
-    pub fn new(find: impl Fn(&str) -> io::Result<Vec<SocketAddr>> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(find))
-    }
-
-    pub(crate) fn find(&self, authority: &str) -> io::Result<Vec<SocketAddr>> {
-        (self.0)(authority)
-    }
-}
-
-impl Default for Resolver {
-    /// The system's (`getaddrinfo`).
-    fn default() -> Self {
-        Self::new(|authority| Ok(authority.to_socket_addrs()?.collect()))
-    }
-}
-
-impl fmt::Debug for Resolver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Resolver")
-    }
-}
 
 /// Where a client's host is known to be.
 pub(crate) struct Addresses {
@@ -129,7 +98,7 @@ impl Addresses {
         if let Ok(found) = self.resolver.find(name)
             && !found.is_empty()
         {
-            self.lock().addresses = crate::endpoint::in_order(found).into();
+            self.lock().addresses = ipv4_first(found).into_iter().map(Address::Tcp).collect();
         }
     }
 

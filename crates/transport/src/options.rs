@@ -1,9 +1,11 @@
 //! What can be set for a connection or a server, with its defaults.
 
-use crate::Resolver;
+use crate::endpoint::{Endpoint, Protocol, memory_name};
 use crate::http2;
 use crate::tls::{ClientTls, ServerTls};
+use corewire_driver::Resolver;
 use corewire_message::Peer;
+use corewire_sys::Address;
 use corewire_wire::native;
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +47,20 @@ pub struct ClientOptions {
     pub native: native::Config,
     /// Settings of HTTP/2.
     pub http2: http2::Config,
+}
+
+impl ClientOptions {
+    /// The shared memory to try before the socket, where it is wanted: a service of this host offers it by
+    /// its address.
+    pub(crate) fn memory_of(&self, endpoint: &Endpoint) -> Option<Address> {
+        let wanted = self.shared_memory && self.tls.is_none();
+        match endpoint.address() {
+            Address::Tcp(address) if wanted && endpoint.protocol() == Protocol::Native => {
+                Some(Address::Memory(memory_name(*address)))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Default for ClientOptions {
@@ -95,7 +111,7 @@ pub struct ServerOptions {
     /// Event loops, one thread each. Default: one for each core this process may run on.
     pub loops: usize,
     /// What is spoken on the port; the first octets of a connection tell. Default: every protocol.
-    pub protocols: Vec<crate::Protocol>,
+    pub protocols: Vec<Protocol>,
     /// Connections that may be open at a time in each loop; more are closed at once. Default
     /// 65,536.
     pub max_connections: usize,
@@ -133,7 +149,7 @@ pub struct ServerOptions {
 impl Default for ServerOptions {
     fn default() -> Self {
         Self {
-            protocols: crate::Protocol::ALL.to_vec(),
+            protocols: Protocol::ALL.to_vec(),
             loops: std::thread::available_parallelism().map_or(1, usize::from),
             max_connections: 65_536,
             max_backlog: 4 * 1024 * 1024,

@@ -14,6 +14,7 @@ pub(crate) mod record;
 use crate::outgoing::Outgoing;
 use crate::ready::Ready;
 use bytes::{Bytes, BytesMut};
+use corewire_driver::clock;
 use corewire_message::{Event, Operation};
 use corewire_sys::Socket;
 use corewire_wire::native::{Config, Connection};
@@ -46,7 +47,7 @@ impl Native {
     pub(crate) fn new(socket: Socket, most_octets: usize) -> Self {
         Self {
             socket,
-            core: Connection::client(config(most_octets), Instant::now()),
+            core: Connection::client(config(most_octets), clock()),
             outbox: Outbox::new(),
             received: BytesMut::with_capacity(RECEIVE),
             source: None,
@@ -140,7 +141,7 @@ impl Native {
     /// reset, and what the peer has not read by then is lost to it.
     pub(crate) fn finish(&mut self, deadline: Instant) {
         self.socket.shutdown_sending();
-        while Instant::now() < deadline {
+        while clock() < deadline {
             match self.listen() {
                 Ok(true) => {}
                 Ok(false) => {
@@ -162,7 +163,7 @@ impl Native {
             Ok(0) => Err(io::ErrorKind::ConnectionReset.into()),
             Ok(_) => {
                 let input = Input::Octets(&mut self.received);
-                let taken = self.core.handle_event(Instant::now(), input);
+                let taken = self.core.handle_event(clock(), input);
                 taken.map_err(io::Error::other)?;
                 // Nothing that a server may tell concerns events.
                 while self.core.poll().is_some() {}

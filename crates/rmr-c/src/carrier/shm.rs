@@ -9,6 +9,7 @@ use super::native::Native;
 use crate::interfaces::is_of_this_host;
 use crate::outgoing::Outgoing;
 use crate::ready::Ready;
+use corewire_driver::clock;
 use corewire_sys::{Address, Socket};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -28,7 +29,7 @@ impl Shm {
     pub(crate) fn new(memory: Socket, most_octets: usize) -> Self {
         Self {
             native: Native::new(memory, most_octets),
-            asked: Instant::now(),
+            asked: clock(),
         }
     }
 

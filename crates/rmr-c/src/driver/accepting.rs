@@ -3,11 +3,11 @@
 use super::{Driver, LISTENER, MEMORY_LISTENER, Observer};
 use crate::link::Link;
 use crate::log::say;
+use corewire_driver::clock;
 use corewire_sys::{Interest, Listener, Socket, Token};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Instant;
 
 impl Driver {
     /// Accepts again after descriptors had run out.
@@ -59,7 +59,7 @@ impl Driver {
                         "cannot accept a connection: {error}; trying again later"
                     );
                     self.listeners_want(Interest::Neither);
-                    self.muted = Some(Instant::now());
+                    self.muted = Some(clock());
                     return;
                 }
             }

@@ -5,6 +5,7 @@
 //! are taken, and counted as unread, until it has ours.
 
 use super::{Driver, Observer, Stopped, Verdict};
+use corewire_driver::clock;
 use corewire_sys::unsent;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ impl Driver {
         self.listener = None;
         self.memory_listener = None;
         let mut looked = false;
-        while Instant::now() < deadline && self.owes(looked) {
+        while clock() < deadline && self.owes(looked) {
             let stopped = self.next(observer, |_| Verdict::Done(()));
             match stopped {
                 Stopped::Done(()) => unread(),

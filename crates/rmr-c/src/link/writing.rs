@@ -8,6 +8,7 @@ use crate::outgoing::MOST_WAITING;
 use crate::ready::Ready;
 use crate::send_timeout::SendTimeout;
 use crate::state::{self, Refused};
+use corewire_driver::clock;
 use corewire_rmr::DropKind;
 use corewire_wire::rmr::record::MAX_TRACE;
 use std::io;
@@ -32,7 +33,7 @@ impl Link {
         if let CarrierKind::Nng { .. } = self.kind {
             return self.send_by_nng(out, message, timeout);
         }
-        let mut now = Instant::now();
+        let mut now = clock();
         let unused = now.saturating_duration_since(out.used);
         out.used = now;
         if unused >= LOOK_AFTER {
@@ -49,7 +50,7 @@ impl Link {
         let length = frame.len();
         if !out.waiting.is_empty() && out.waiting.waiting() + length > MOST_WAITING {
             self.make_room(out, length, timeout)?;
-            now = Instant::now();
+            now = clock();
         }
         let mut pace = PACE.get();
         let waiting = out.waiting.waiting() + length;
@@ -70,7 +71,7 @@ impl Link {
             if !out.waiting.is_empty() {
                 self.flush(out, 1, CONNECT_WAIT)?;
             }
-            pace.wrote(now, Instant::now());
+            pace.wrote(now, clock());
         } else {
             pace.gathered(now);
         }
@@ -113,7 +114,7 @@ impl Link {
             self.arm(out);
         } else {
             out.policy.written();
-            pace.wrote(now, Instant::now());
+            pace.wrote(now, clock());
         }
         PACE.set(pace);
         Ok(())
@@ -144,7 +145,7 @@ impl Link {
                     return Ok(false);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let now = Instant::now();
+                    let now = clock();
                     let end = *end.get_or_insert(now + timeout.0);
                     if now >= end || self.shared.is_closed() {
                         return Err(Refused::new(state::RETRY, libc::EAGAIN));
@@ -160,9 +161,9 @@ impl Link {
     /// Writes the rest of a frame of which the kernel has the beginning, for as long as its peer reads.
     /// After that it waits here, and goes with whoever sends next, or by the flusher.
     fn write_rest(self: &Arc<Self>, out: &mut Out) -> Result<(), Refused> {
-        let (mut left, mut end) = (usize::MAX, Instant::now());
+        let (mut left, mut end) = (usize::MAX, clock());
         while !self.flush(out, 1, CONNECT_WAIT)? {
-            let now = Instant::now();
+            let now = clock();
             let waiting = out.waiting.waiting();
             if std::mem::replace(&mut left, waiting) != waiting {
                 end = now + STALLED;
@@ -285,13 +286,13 @@ impl Link {
         length: usize,
         timeout: SendTimeout,
     ) -> Result<(), Refused> {
-        let end = Instant::now() + timeout.0;
+        let end = clock() + timeout.0;
         loop {
             self.flush(out, 0, CONNECT_WAIT)?;
             if out.waiting.is_empty() || out.waiting.waiting() + length <= MOST_WAITING {
                 return Ok(());
             }
-            let now = Instant::now();
+            let now = clock();
             if now >= end || self.shared.is_closed() {
                 return Err(Refused::new(state::RETRY, libc::EAGAIN));
             }

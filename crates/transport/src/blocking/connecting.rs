@@ -5,10 +5,12 @@
 //! time than the options allow does its failure say nothing about the service: then the next tries.
 
 use super::link::{Link, take_all};
-use crate::event_loop::{NO_TLS_THERE, after, clock};
+use crate::client_core::client_core;
+use crate::event_loop::NO_TLS_THERE;
 use crate::names::Addresses;
 use crate::{ClientOptions, Endpoint};
 use bytes::BytesMut;
+use corewire_driver::{after, clock};
 use corewire_message::{CallError, Origin};
 use corewire_sys::{Address, Socket};
 use corewire_wire::{Core, Outbox};
@@ -91,7 +93,7 @@ impl Connecting {
         drop(current);
 
         let until = after(time, options.connect_timeout);
-        let core = crate::event_loop::client_core(endpoint, options, time);
+        let core = client_core(endpoint, options, time);
         let connected = match core {
             Ok(core) => connect(endpoint, options, &self.addresses, until.min(deadline))
                 .and_then(|socket| agree(socket, core, until.min(deadline))),
@@ -154,7 +156,7 @@ fn connect(
     addresses: &Arc<Addresses>,
     until: Instant,
 ) -> io::Result<Socket> {
-    let offered = endpoint.in_memory(options);
+    let offered = options.memory_of(endpoint);
     if let Some(Ok(socket)) = offered.map(|address| Socket::connect(&address, Duration::ZERO)) {
         return Ok(socket);
     }

@@ -1,14 +1,11 @@
 //! One connection that calling threads drive themselves.
 
-use super::crowding;
-use super::patience::{Awake, AwakeEnd};
 use super::state::{Asleep, State};
-use super::turns::Lead;
 use crate::ClientOptions;
-use crate::event_loop::{after, clock};
 use bytes::BytesMut;
+use corewire_driver::{Leader, SpinEnd, SpinWait, after, clock, may_yield};
 use corewire_message::{CallError, Code, ErrorKind, Event, Origin, Request, Response};
-use corewire_sys::{Berths, Socket};
+use corewire_sys::{Socket, WaitSet};
 use corewire_wire::{CallId, Core, Fault, Input, Outbox};
 use std::io::{self, IoSlice};
 use std::ops::{Deref, DerefMut};
@@ -22,16 +19,16 @@ const PIECES_A_WRITE: usize = 64;
 /// a system call for each receive.
 const EXACT_BELOW: Duration = Duration::from_millis(10);
 
-/// Looks at a shared memory between two times of giving way.
+/// Looks at a shared memory between two yields.
 const LOOKS_AT_MEMORY: u32 = 64;
 
 /// A connection and the calls of the threads that share it.
 pub(super) struct Link {
     socket: Socket,
     busy_poll: Duration,
-    patience: Duration,
+    spin_before_sleep: Duration,
     /// Where threads sleep that do not lead.
-    berths: Berths,
+    waiting: WaitSet,
     state: Mutex<State>,
 }
 
@@ -77,11 +74,11 @@ impl Drop for Locked<'_> {
             self.link.abandon(&mut state);
         }
         let waits = !state.outbox.is_empty();
-        state.turns.hand_over(waits);
-        let woken = state.turns.take_woken();
+        state.threads.hand_over(waits);
+        let woken = state.threads.take_woken();
         drop(state);
         // Only now: they would run into the lock.
-        Asleep::wake(&woken, &self.link.berths);
+        Asleep::wake(&woken, &self.link.waiting);
     }
 }
 
@@ -92,7 +89,7 @@ impl<'a> Leading<'a> {
     fn end(mut self, link: &'a Link) -> Locked<'a> {
         self.0 = None;
         let mut state = link.lock();
-        state.turns.end_to_lead();
+        state.threads.end_to_lead();
         state
     }
 }
@@ -101,7 +98,7 @@ impl Drop for Leading<'_> {
     fn drop(&mut self) {
         if let Some(link) = self.0 {
             let mut state = link.lock();
-            state.turns.end_to_lead();
+            state.threads.end_to_lead();
             link.abandon(&mut state);
         }
     }
@@ -122,10 +119,10 @@ pub(super) enum Wait {
 #[derive(Debug)]
 enum Before {
     Nothing,
-    /// Asks without a pause until then.
-    Asks(Instant),
-    /// Asks, so often at a time, and gives way between.
-    GivesWay(Awake, usize),
+    /// Looks again and again until then.
+    Polls(Instant),
+    /// Looks, so often at a time, and yields between.
+    Spins(SpinWait, usize),
 }
 
 impl Link {
@@ -139,8 +136,8 @@ impl Link {
         Self {
             socket,
             busy_poll: options.busy_poll,
-            patience: options.patience,
-            berths: Berths::new(),
+            spin_before_sleep: options.patience,
+            waiting: WaitSet::new(),
             state: Mutex::new(State::new(core, now)),
         }
     }
@@ -156,7 +153,7 @@ impl Link {
     /// Whether calls can be sent; looks at the socket when it was not used for `look_after`.
     pub(super) fn is_usable(&self, now: Instant, look_after: Duration) -> bool {
         let mut state = self.lock();
-        let idle = state.turns.lead() == Lead::Nobody
+        let idle = state.threads.leader() == Leader::None
             && now.saturating_duration_since(state.used) > look_after;
         if idle && state.dead.is_none() {
             self.socket.heed();
@@ -173,8 +170,8 @@ impl Link {
         let mut state = self.lock();
         let call = state.core.call(now, request)?;
         state.left_over += 1;
-        // Combined, this thread sleeps next, and the one that leads next writes it.
-        if !state.turns.are_combined(now) || state.is_worth_writing() {
+        // Coalesced, this thread sleeps next, and the one that leads next writes it.
+        if !state.threads.is_coalescing(now) || state.is_worth_writing() {
             self.write(&mut state, now);
         }
         loop {
@@ -249,12 +246,12 @@ impl Link {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        state = match state.turns.lead() {
-            Lead::Nobody if name.is_some() && state.turns.are_combined(state.now) => {
+        state = match state.threads.leader() {
+            Leader::None if name.is_some() && state.threads.is_coalescing(state.now) => {
                 self.follow(state, name, due)
             }
-            Lead::Nobody => self.lead(state, due),
-            Lead::Reads if !state.outbox.is_empty() && !state.turns.has_writer() => {
+            Leader::None => self.lead(state, due),
+            Leader::Reads if !state.outbox.is_empty() && !state.threads.has_writer() => {
                 self.write_on(state, name, due)
             }
             _ => self.follow(state, name, due),
@@ -278,30 +275,30 @@ impl Link {
         name: Option<CallId>,
         due: Option<Instant>,
     ) -> Locked<'a> {
-        let berth = self.berths.take();
-        let me = berth.map_or_else(|| Asleep::Parked(std::thread::current()), Asleep::In);
-        state.turns.sleep(name, me.clone(), false);
+        let slot = self.waiting.take();
+        let me = slot.map_or_else(|| Asleep::Parked(std::thread::current()), Asleep::In);
+        state.threads.sleep(name, me.clone(), false);
         let left = due.map(|at| at.saturating_duration_since(state.now));
-        let gives_way = berth.is_some()
-            && self.patience > Duration::ZERO
-            && crowding::may_give_way(state.now)
-            && state.giving_way.is_worth_it();
+        let yields = slot.is_some()
+            && self.spin_before_sleep > Duration::ZERO
+            && may_yield(state.now)
+            && state.following.should_spin();
         let now = state.now;
         drop(state);
         let mut end = None;
-        match (berth, left) {
-            (Some(berth), left) => {
+        match (slot, left) {
+            (Some(slot), left) => {
                 let mut is_woken = false;
-                if gives_way {
-                    let mut awake = Awake::begin(now, Duration::ZERO);
-                    is_woken = self.berths.is_woken(berth);
-                    while !is_woken && awake.give_way() {
-                        is_woken = self.berths.is_woken(berth);
+                if yields {
+                    let mut awake = SpinWait::begin(now, Duration::ZERO);
+                    is_woken = self.waiting.is_woken(slot);
+                    while !is_woken && awake.yield_now() {
+                        is_woken = self.waiting.is_woken(slot);
                     }
                     end = Some(awake.end(is_woken));
                 }
                 if !is_woken {
-                    self.berths.sleep(berth, left);
+                    self.waiting.sleep(slot, left);
                 }
             }
             (None, Some(left)) => std::thread::park_timeout(left),
@@ -310,12 +307,12 @@ impl Link {
         let now = clock();
         let mut state = self.lock();
         state.saw(now);
-        state.turns.arrive(&me);
-        if let Some(berth) = berth {
-            self.berths.give(berth);
+        state.threads.arrive(&me);
+        if let Some(slot) = slot {
+            self.waiting.give(slot);
         }
         if let Some(end) = end {
-            state.giving_way.learn_from(end);
+            state.following.learn_from(end);
         }
         state
     }
@@ -334,17 +331,17 @@ impl Link {
             return self.follow(state, name, due);
         };
         let me = Asleep::Writes(Arc::clone(&wake), std::thread::current());
-        state.turns.sleep(name, me.clone(), true);
+        state.threads.sleep(name, me.clone(), true);
         drop(state);
         // A failure shows in the write.
         let _waited = self.socket.wait_writable(&wake, due);
         let now = clock();
         let mut state = self.lock();
         state.saw(now);
-        state.turns.arrive(&me);
+        state.threads.arrive(&me);
         wake.clear();
         self.write(&mut state, now);
-        state.turns.wake_senders();
+        state.threads.wake_senders();
         state
     }
 
@@ -361,7 +358,7 @@ impl Link {
             self.bound_receive(&mut state, due);
         }
         let before = self.before_sleep(&mut state);
-        state.turns.begin_to_lead(writable);
+        state.threads.begin_to_lead(writable);
         drop(state);
         let leading = Leading(Some(self));
         let (received, end) = self.receive(&mut buffer, exact.then_some(writable), due, before);
@@ -369,11 +366,11 @@ impl Link {
         let mut state = leading.end(self);
         state.saw(now);
         if let Some(end) = end {
-            state.patience.learn_from(end);
+            state.reading.learn_from(end);
         }
         self.take_received(&mut state, buffer, received, now);
-        state.turns.wake_senders();
-        state.turns.delivered(now);
+        state.threads.wake_senders();
+        state.threads.delivered(now);
         state
     }
 
@@ -403,14 +400,14 @@ impl Link {
         exact: Option<bool>,
         due: Option<Instant>,
         before: Before,
-    ) -> (io::Result<usize>, Option<AwakeEnd>) {
+    ) -> (io::Result<usize>, Option<SpinEnd>) {
         let mut end = None;
         let is_due = |now| due.is_some_and(|at| now >= at);
         match before {
             // Who has octets left over writes them before it sleeps as well.
             _ if exact == Some(true) => {}
             Before::Nothing => {}
-            Before::Asks(until) => loop {
+            Before::Polls(until) => loop {
                 match self.look(buffer) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     other => return (other, None),
@@ -421,17 +418,17 @@ impl Link {
                 }
                 std::hint::spin_loop();
             },
-            Before::GivesWay(mut awake, looks) => {
+            Before::Spins(mut awake, looks) => {
                 // Who would run meanwhile waits for what is read here.
-                let mut gives_way = looks == 0;
-                while !is_due(awake.looked()) && (!gives_way || awake.give_way()) {
+                let mut yields = looks == 0;
+                while !is_due(awake.looked()) && (!yields || awake.yield_now()) {
                     for _ in 0..looks.max(1) {
                         match self.look(buffer) {
                             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                             other => return (other, Some(awake.end(true))),
                         }
                     }
-                    gives_way = true;
+                    yields = true;
                 }
                 end = Some(awake.end(false));
             }
@@ -447,7 +444,7 @@ impl Link {
     }
 
     /// Receives if there is something. Shared memory is looked at for a moment: that costs less than
-    /// giving way.
+    /// a yield.
     fn look(&self, buffer: &mut BytesMut) -> io::Result<usize> {
         if self.socket.is_memory() {
             for _ in 0..LOOKS_AT_MEMORY {
@@ -463,17 +460,17 @@ impl Link {
     /// What this wait does before it sleeps: as was asked for, or as has paid.
     fn before_sleep(&self, state: &mut State) -> Before {
         if self.busy_poll > Duration::ZERO {
-            Before::Asks(after(state.now, self.busy_poll))
-        } else if self.patience > Duration::ZERO
-            && crowding::may_give_way(state.now)
-            && state.patience.is_worth_it()
+            Before::Polls(after(state.now, self.busy_poll))
+        } else if self.spin_before_sleep > Duration::ZERO
+            && may_yield(state.now)
+            && state.reading.should_spin()
         {
-            let looks = if state.turns.returning() > 0 {
+            let looks = if state.threads.returning() > 0 {
                 0
             } else {
-                state.turns.asleep()
+                state.threads.asleep()
             };
-            Before::GivesWay(Awake::begin(state.now, self.patience), looks)
+            Before::Spins(SpinWait::begin(state.now, self.spin_before_sleep), looks)
         } else {
             Before::Nothing
         }
@@ -532,7 +529,7 @@ impl Link {
     /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
     /// for example, so that a call it did not take is known to be refused and not lost.
     fn break_off(&self, state: &mut State, why: String, now: Instant) {
-        if state.turns.lead() != Lead::Nobody {
+        if state.threads.leader() != Leader::None {
             // The thread that reads for all hears it, and finds the end.
             return;
         }
@@ -558,7 +555,7 @@ impl Link {
         let _fault_at_the_end = state.core.handle_event(now, Input::Closed);
         state.take_outputs();
         self.socket.shutdown();
-        state.turns.wake_all();
+        state.threads.wake_all();
     }
 
     /// The thread that held the state or led has panicked: the core is not asked any more.
@@ -567,7 +564,7 @@ impl Link {
             .dead
             .get_or_insert_with(|| "a thread that drove the connection panicked".to_owned());
         self.socket.shutdown();
-        state.turns.wake_all();
+        state.threads.wake_all();
     }
 
     /// Tells the peer what it did wrong, as far as it still reads: the core's last words, which it

@@ -3,27 +3,22 @@
 //! A call writes, then reads until its answer is there: two system calls and no hand-over. Threads
 //! that share a client share its connection: one of them reads for all (the leader), the others sleep
 //! until their answer has come or the lead is handed to them. When the answers of several come
-//! together, their next requests go together too, with one write (`turns`).
+//! together, their next requests go together too, with one write (`corewire_driver::LeaderFollower`).
 //!
 //! Between calls nobody reads, so keep-alive pings are answered only while a call waits; the peer
 //! is told so when the connection is made.
 
 mod connecting;
-mod crowding;
 mod link;
-mod patience;
 mod state;
 mod stream;
-mod turns;
 
-use crate::event_loop::{after, clock};
 use crate::{ClientOptions, Endpoint};
 use connecting::Connecting;
+use corewire_driver::{after, clock};
 use corewire_message::blocking::{CallStream, Caller};
 use corewire_message::{CallError, Event, Request, Response};
-pub(crate) use crowding::may_give_way;
 use link::Link;
-pub(crate) use patience::{Awake, Patience};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

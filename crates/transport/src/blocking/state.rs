@@ -1,11 +1,9 @@
 //! What the threads that share a connection know of it.
 
-use super::patience::Patience;
-use super::turns::Turns;
-use crate::event_loop::{ReadBuffers, is_half};
 use bytes::BytesMut;
+use corewire_driver::{AdaptiveSpin, LeaderFollower, ReadBuffers, is_half};
 use corewire_message::{Body, CallError, Headers, Response};
-use corewire_sys::{Berth, Berths, WakeFd};
+use corewire_sys::{WaitSet, WaitSlot, WakeFd};
 use corewire_wire::{CallId, Core, Outbox, Output};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -26,7 +24,7 @@ pub(super) struct State {
     /// The start of a message whose rest has not come.
     partial: Option<BytesMut>,
     /// Who leads, and who sleeps until its call has news or it is to lead.
-    pub(super) turns: Turns<CallId, Asleep>,
+    pub(super) threads: LeaderFollower<CallId, Asleep>,
     /// Requests that were left for the next leader to write.
     pub(super) left_over: usize,
     /// Wakes the follower that waits for room to write; made when first needed.
@@ -41,10 +39,10 @@ pub(super) struct State {
     pub(super) used: Instant,
     /// The time when the clock was last read: reading it costs as much as the rest of a turn.
     pub(super) now: Instant,
-    /// Whether it pays to ask the socket again before a sleep.
-    pub(super) patience: Patience,
-    /// Whether it pays to let others run before a sleep.
-    pub(super) giving_way: Patience,
+    /// Whether it pays the leader to look at the socket again before a sleep.
+    pub(super) reading: AdaptiveSpin,
+    /// Whether it pays a follower to let other threads run before a sleep.
+    pub(super) following: AdaptiveSpin,
     /// Why nothing goes any more.
     pub(super) dead: Option<String>,
     /// The peer takes no more calls.
@@ -54,9 +52,9 @@ pub(super) struct State {
 /// How a sleeping thread is woken.
 #[derive(Clone, Debug)]
 pub(super) enum Asleep {
-    /// It sleeps in a berth of the connection.
-    In(Berth),
-    /// It parks: no berth was free.
+    /// It sleeps in a slot of the connection's wait set.
+    In(WaitSlot),
+    /// It parks: no slot was free.
     Parked(Thread),
     /// It waits for room to write, or for this.
     Writes(Arc<WakeFd>, Thread),
@@ -64,9 +62,9 @@ pub(super) enum Asleep {
 
 impl Asleep {
     /// Wakes them all; nothing happens to those that are awake.
-    pub(super) fn wake(woken: &[Self], berths: &Berths) {
-        let in_berths = woken.iter().filter_map(|asleep| match asleep {
-            Self::In(berth) => Some(*berth),
+    pub(super) fn wake(woken: &[Self], set: &WaitSet) {
+        let in_slots = woken.iter().filter_map(|asleep| match asleep {
+            Self::In(slot) => Some(*slot),
             Self::Parked(thread) => {
                 thread.unpark();
                 None
@@ -76,7 +74,7 @@ impl Asleep {
                 None
             }
         });
-        berths.wake(in_berths);
+        set.wake(in_slots);
     }
 }
 
@@ -104,7 +102,7 @@ impl State {
             core,
             outbox: Outbox::new(),
             partial: None,
-            turns: Turns::new(),
+            threads: LeaderFollower::new(),
             left_over: 0,
             wake: None,
             arrived: Vec::new(),
@@ -112,8 +110,8 @@ impl State {
             receive_timeout: None,
             used: now,
             now,
-            patience: Patience::new(),
-            giving_way: Patience::new(),
+            reading: AdaptiveSpin::new(),
+            following: AdaptiveSpin::new(),
             dead: None,
             draining: false,
         }
@@ -124,7 +122,7 @@ impl State {
     pub(super) fn is_worth_writing(&self) -> bool {
         is_half(
             self.left_over,
-            self.core.in_flight() + self.turns.returning(),
+            self.core.in_flight() + self.threads.returning(),
         )
     }
 
@@ -195,9 +193,9 @@ impl State {
                     } else {
                         self.core.consumed(call, message.len());
                     }
-                    self.turns.wake(call);
+                    self.threads.wake(call);
                 }
-                Output::Writable { call } => self.turns.wake(call),
+                Output::Writable { call } => self.threads.wake(call),
                 Output::Draining => self.draining = true,
                 // A client's core tells nothing else.
                 _ => {}
@@ -220,7 +218,7 @@ impl State {
                 }));
             }
         }
-        self.turns.wake(call);
+        self.threads.wake(call);
     }
 }
 
@@ -236,21 +234,21 @@ mod tests {
 
     #[test]
     fn half_of_what_is_called_together_is_worth_a_write() {
-        let now = crate::event_loop::clock();
+        let now = corewire_driver::clock();
         let core = Connection::client(Config::default(), now);
         let mut state = State::new(Box::new(core), now);
         let sleeper = || Asleep::Parked(std::thread::current());
         let ids: Vec<_> = (0..16u32).map(|n| CallId::new(2 * n + 1)).collect();
         for id in &ids {
-            state.turns.sleep(Some(*id), sleeper(), false);
+            state.threads.sleep(Some(*id), sleeper(), false);
         }
         for id in &ids {
-            state.turns.wake(*id);
+            state.threads.wake(*id);
         }
         let mut writes = Vec::new();
         for called in 1..=16 {
             // One more of those that were woken has come, and calls again.
-            state.turns.arrive(&sleeper());
+            state.threads.arrive(&sleeper());
             let request = Request::new(Operation::from_static("test.v1.Test/Echo"));
             state.core.call(now, request).unwrap();
             state.left_over += 1;
@@ -264,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_waits_for_the_rest_of_a_message_holds_little() {
-        let now = crate::event_loop::clock();
+        let now = corewire_driver::clock();
         let core = Connection::client(Config::default(), now);
         let mut state = State::new(Box::new(core), now);
         let mut buffer = state.take_buffer();

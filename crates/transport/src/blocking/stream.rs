@@ -2,7 +2,7 @@
 
 use super::link::{Link, Wait};
 use super::state::Incoming;
-use crate::event_loop::clock;
+use corewire_driver::clock;
 use corewire_message::blocking::StreamDriver;
 use corewire_message::{Body, CallError, Code, Headers, Origin, Request};
 use corewire_wire::CallId;

@@ -1,6 +1,6 @@
 //! What ends a loop's wait when something is due.
 
-use super::clock;
+use corewire_driver::clock;
 use corewire_sys::{Epoll, TimerFd, Token};
 use std::io;
 use std::os::fd::AsFd;

@@ -1,17 +1,18 @@
 //! The calling side on a loop: channels, their connections, and the handle that callers hold.
 
-use super::after;
 use super::arena::Key;
-use super::call::{CallFuture, loop_ended};
-use super::inbox::{Command, Completion, Shared};
-use super::stream::{Side, StreamShared, ends};
-use crate::endpoint::Protocol;
+use super::call::CallFuture;
+use super::inbox::{Command, Completion, Shared, loop_ended};
+use super::stream::{Side, ends};
+use super::stream_slot::StreamSlot;
+use super::watcher::ConnectionWatcher;
+use crate::client_core::client_core;
 use crate::names::Addresses;
-use crate::tls::Secured;
-use crate::{ClientOptions, Endpoint, http2};
+use crate::{ClientOptions, Endpoint};
+use corewire_driver::after;
 use corewire_message::{CallError, CallStream, Caller, Event, Origin, Request, Response};
 use corewire_sys::{Address, Socket};
-use corewire_wire::{Core, native};
+use corewire_wire::Core;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -21,23 +22,6 @@ use std::time::{Duration, Instant};
 const FIRST_BACKOFF: Duration = Duration::from_millis(20);
 /// Longest wait between two attempts to connect, where the options do not say.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(2);
-
-/// Who is told how a client's connection stands. Called on the loop's thread, where it must neither
-/// block nor panic.
-pub trait ConnectionWatcher: Send + Sync {
-    /// It is open: a call leaves at once.
-    fn connected(&self);
-    /// The next call would need another connection: this one is lost, or it could not be made.
-    fn disconnected(&self, why: &str);
-    /// The next call would need another connection: the peer has announced that it takes no more
-    /// calls on this one (GOAWAY). That is no failure. By default as [`disconnected`](Self::disconnected).
-    fn draining(&self) {
-        self.disconnected(PEER_DRAINS);
-    }
-}
-
-/// Why a connection that drains takes no more calls.
-const PEER_DRAINS: &str = "the peer drains";
 
 /// A channel as its loop knows it.
 pub(crate) struct Channel {
@@ -88,7 +72,7 @@ impl Channel {
     /// offered, else to the first of the host's addresses.
     pub(crate) fn begin_connect(&mut self, now: Instant) -> io::Result<(Socket, Instant)> {
         self.settle_by = after(now, self.options.connect_timeout);
-        let offered = self.endpoint.in_memory(&self.options);
+        let offered = self.options.memory_of(&self.endpoint);
         if let Some(Ok(socket)) = offered.map(|address| Socket::begin_connect(&address)) {
             self.untried = Vec::new().into_iter();
             return Ok((socket, self.settle_by));
@@ -169,40 +153,6 @@ impl Channel {
         self.not_before = Some(now + wait);
         self.last_failure = why;
         self.addresses.look_up_again();
-    }
-}
-
-/// The protocol core for the calling side of a connection to `endpoint`, behind TLS where the
-/// options say so.
-pub(crate) fn client_core(
-    endpoint: &Endpoint,
-    options: &ClientOptions,
-    now: Instant,
-) -> Result<Box<dyn Core + Send>, CallError> {
-    let http2 = |flavour| {
-        let config = options.http2.clone();
-        Box::new(http2::Connection::client(
-            config,
-            flavour,
-            endpoint.authority(),
-            now,
-        ))
-    };
-    let core: Box<dyn Core + Send> = match endpoint.protocol() {
-        Protocol::Native => Box::new(native::Connection::client(options.native.clone(), now)),
-        Protocol::Grpc => http2(http2::Flavour::Grpc),
-        Protocol::Rest => http2(http2::Flavour::Rest),
-    };
-    let Some(tls) = &options.tls else {
-        return Ok(core);
-    };
-    match tls.session(endpoint.protocol(), endpoint.authority(), now) {
-        Ok(session) => Ok(Box::new(Secured::client(session, core))),
-        Err(fault) => {
-            let context = format!("{endpoint} cannot be spoken to with TLS");
-            let error = CallError::not_sent(Origin::Local, context);
-            Err(error.with_source(fault))
-        }
     }
 }
 
@@ -288,9 +238,9 @@ impl Caller for Client {
     }
 
     async fn open(&self, request: Request) -> Result<CallStream, CallError> {
-        let stream = StreamShared::new(Arc::clone(&self.0.shared), None, 0);
+        let stream = StreamSlot::new(None, 0);
         // Made before the wait: if this future is dropped meanwhile, their end gives the call up.
-        let (outbound, inbound) = ends(&stream, Side::Caller);
+        let (outbound, inbound) = ends(&self.0.shared, &stream, Side::Caller);
         let open = Command::Open {
             channel: self.0.channel,
             request,

@@ -4,7 +4,8 @@ use super::arena::Key;
 use super::connection::{Connection, Received, Role, State};
 use super::dispatch::Limits;
 use super::listener::{Accepting, ServerCounters};
-use super::{EventLoop, Phase, UNDECIDED_GRACE, after};
+use super::{EventLoop, Phase, UNDECIDED_GRACE};
+use corewire_driver::after;
 use corewire_wire::Input;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -87,7 +88,7 @@ impl EventLoop {
             return;
         };
         if connection.socket.is_memory() {
-            self.memories.remove(key);
+            self.shm_links.remove(key);
         }
         if let Some((_, timer)) = connection.timer {
             self.timers.remove(timer);
@@ -168,7 +169,7 @@ impl EventLoop {
             && let Some(Some(accepting)) = self.listeners.get(*service)
         {
             ServerCounters::count(&accepting.counters.faults);
-            if let Some(on_fault) = &accepting.tongues.options.on_fault {
+            if let Some(on_fault) = &accepting.detector.options.on_fault {
                 on_fault.tell(context.peer(), why);
             }
         }

@@ -1,13 +1,14 @@
 //! What the inbox brings: calls, streams' messages, timers, the end.
 
 use super::arena::Key;
-use super::call::{CallSlot, loop_ended};
 use super::call_map::CallMap;
+use super::call_slot::CallSlot;
 use super::client::Channel;
 use super::connection::{Connection, Role, State};
-use super::inbox::{Command, Completion};
-use super::stream::StreamShared;
-use super::{EventLoop, Phase, Sleep, after};
+use super::inbox::{Command, Completion, Spawn, loop_ended};
+use super::stream_slot::StreamSlot;
+use super::{EventLoop, Phase, Sleep};
+use corewire_driver::{after, clock};
 use corewire_message::{CallError, Code, Event, Origin, Request, Response};
 use corewire_sys::Interest;
 use corewire_wire::CallId;
@@ -18,6 +19,15 @@ use std::sync::Arc;
 const ROUNDS: usize = 16;
 
 impl EventLoop {
+    fn spawn(&mut self, task: Spawn) {
+        let place = self.spawned.insert(task, &self.shared);
+        self.spawned.poll(place);
+    }
+
+    pub(super) fn resume_spawned(&mut self, place: usize) {
+        self.spawned.poll(place);
+    }
+
     pub(super) fn do_inbox(&mut self) {
         for _ in 0..ROUNDS {
             let mut commands = std::mem::take(&mut self.commands);
@@ -26,7 +36,7 @@ impl EventLoop {
             let nothing = commands.is_empty() && ready.is_empty();
             if !commands.is_empty() {
                 // Once for all of them: each was given before now.
-                self.now = self.now.max(super::clock());
+                self.now = self.now.max(clock());
             }
             if !nothing {
                 self.active = self.now;
@@ -183,7 +193,7 @@ impl EventLoop {
         }
     }
 
-    fn open(&mut self, channel: usize, mut request: Request, stream: Arc<StreamShared>) {
+    fn open(&mut self, channel: usize, mut request: Request, stream: Arc<StreamSlot>) {
         let key = match self.connection_of(channel, Some(&mut request)) {
             Ok(key) => key,
             Err(error) => return stream.end(Err(error), true),
@@ -278,14 +288,14 @@ impl EventLoop {
         }
     }
 
-    fn cancel_stream(&mut self, stream: &Arc<StreamShared>, code: Code) {
+    fn cancel_stream(&mut self, stream: &Arc<StreamSlot>, code: Code) {
         let context = "the call was given up";
         let error = CallError::cancelled(Origin::Local, context);
         self.end_stream(stream, code, error);
     }
 
     /// Gives a stream up: the peer is told `code`, this side `error`.
-    fn end_stream(&mut self, stream: &Arc<StreamShared>, code: Code, error: CallError) {
+    fn end_stream(&mut self, stream: &Arc<StreamSlot>, code: Code, error: CallError) {
         let Some((key, call)) = stream.at() else {
             return;
         };
@@ -303,7 +313,7 @@ impl EventLoop {
 
     fn with_stream<T>(
         &mut self,
-        stream: &StreamShared,
+        stream: &StreamSlot,
         f: impl FnOnce(&mut dyn corewire_wire::Core, CallId) -> T,
     ) -> Option<T> {
         let (key, call) = stream.at()?;

@@ -1,12 +1,11 @@
 //! One connection of a loop: a socket, a protocol core, and what waits between them.
 
-use super::buffers::ReadBuffers;
 use super::call_map::CallMap;
-use super::clock;
 use super::inbox::Completion;
-use super::stream::StreamShared;
+use super::stream_slot::StreamSlot;
 use super::timers::TimerId;
 use bytes::BytesMut;
+use corewire_driver::{ReadBuffers, clock, is_half};
 use corewire_message::{CallContext, Peer};
 use corewire_sys::{Interest, Socket};
 use corewire_wire::{Core, Input, Outbox};
@@ -25,18 +24,6 @@ const READ_AHEAD: usize = 32 * 1024;
 
 /// Pieces given to the kernel in one gathering write.
 const PIECES_A_WRITE: usize = 64;
-
-/// So many calls must be in progress on a connection for half of them to be written by themselves: with
-/// fewer, a write costs more than it gains.
-const WRITTEN_IN_HALVES: usize = 16;
-
-/// Whether calls that are not written are half of all that are in progress, or about to be. Written then,
-/// the service works on them while the others are made, and on those while the answers of the first are
-/// read: with all of them in one batch the two ends take turns and each idles for half of the time. From
-/// then on each half follows the other by itself.
-pub(crate) const fn is_half(unwritten: usize, all: usize) -> bool {
-    all >= WRITTEN_IN_HALVES && unwritten >= all.div_ceil(2)
-}
 
 /// One connection. Its core is absent only while a server waits for the octets that tell which
 /// protocol the peer speaks.
@@ -96,12 +83,12 @@ pub(crate) enum Role {
         context: CallContext,
         /// Calls whose task waits.
         tasks: CallMap<usize>,
-        streams: CallMap<Arc<StreamShared>>,
+        streams: CallMap<Arc<StreamSlot>>,
     },
     Client {
         channel: usize,
         calls: CallMap<Completion>,
-        streams: CallMap<Arc<StreamShared>>,
+        streams: CallMap<Arc<StreamSlot>>,
     },
 }
 
@@ -123,7 +110,7 @@ impl Role {
         Some(std::mem::replace(self, empty))
     }
 
-    pub(crate) const fn streams(&mut self) -> &mut CallMap<Arc<StreamShared>> {
+    pub(crate) const fn streams(&mut self) -> &mut CallMap<Arc<StreamSlot>> {
         match self {
             Self::Server { streams, .. } | Self::Client { streams, .. } => streams,
         }

@@ -4,12 +4,15 @@ use super::arena::Key;
 use super::call_map::CallMap;
 use super::connection::{Connection, Received, Role, SHARE_OF_A_TURN, State};
 use super::inbox::{CallRef, TaskRef};
-use super::listener::{ServerCounters, Told, UPGRADE_REQUIRED};
+use super::listener::{ServerCounters, UPGRADE_REQUIRED};
 use super::spawned::SPAWNED;
-use super::stream::{Side, StreamShared, ends};
+use super::stream::{Side, ends};
+use super::stream_slot::StreamSlot;
 use super::tasks::{Asker, Progress, Work};
-use super::{Due, EventLoop, Phase, after, clock, source};
+use super::{Due, EventLoop, Phase, source};
+use crate::detection::Detection;
 use bytes::BytesMut;
+use corewire_driver::{after, clock};
 use corewire_message::{CallContext, Code, Event, Headers, Peer, Response};
 use corewire_sys::{Interest, Readiness, Token};
 use corewire_wire::{CallId, Input, Output};
@@ -65,7 +68,7 @@ impl EventLoop {
             let mut connection = Connection::new(socket, role, State::Open, Interest::Read);
             connection.settle_by = Some(after(
                 self.now,
-                accepting.tongues.options.first_octets_timeout,
+                accepting.detector.options.first_octets_timeout,
             ));
             if let Some(key) = self.insert(connection) {
                 self.set_timer(key);
@@ -120,7 +123,7 @@ impl EventLoop {
             return None;
         }
         if in_memory {
-            self.memories.add(key);
+            self.shm_links.add(key);
         }
         Some(key)
     }
@@ -445,12 +448,8 @@ impl EventLoop {
                 Output::Event(event) => self.begin_event(key, event),
                 Output::Opened { call, request } => {
                     let room = connection.core.as_ref().and_then(|core| core.room(call));
-                    let stream = StreamShared::new(
-                        Arc::clone(&self.shared),
-                        Some((key, call)),
-                        room.unwrap_or(0),
-                    );
-                    let (outbound, inbound) = ends(&stream, Side::Service);
+                    let stream = StreamSlot::new(Some((key, call)), room.unwrap_or(0));
+                    let (outbound, inbound) = ends(&self.shared, &stream, Side::Service);
                     connection.role.streams().insert(call, stream);
                     self.begin(key, Some(call), Work::Stream(request, inbound, outbound));
                 }
@@ -499,7 +498,7 @@ impl EventLoop {
         if let Some(connection) = self.connections.get_mut(key)
             && let Role::Server { service, .. } = connection.role
             && let Some(Some(accepting)) = self.listeners.get(service)
-            && (accepting.tongues.kind_of)(&event.operation).is_some()
+            && (accepting.detector.kind_of)(&event.operation).is_some()
         {
             self.begin(key, None, Work::Event(event));
         }
@@ -641,7 +640,7 @@ impl EventLoop {
             && let Some(Some(accepting)) = self.listeners.get(*service)
         {
             return Limits {
-                backlog: accepting.tongues.options.max_backlog,
+                backlog: accepting.detector.options.max_backlog,
                 events: accepting.max_events(),
                 share: SHARE_OF_A_TURN,
             };
@@ -688,14 +687,14 @@ fn tell_protocol(
     let Some(Some(accepting)) = listeners.get(service) else {
         return Some(TurnedAway::Unknown);
     };
-    match accepting.tell(buffer, now) {
-        Told::Undecided => None,
-        Told::Speaks(core) => {
+    match accepting.detect(buffer, now) {
+        Detection::Undecided => None,
+        Detection::Speaks(core) => {
             connection.core = Some(core);
             None
         }
-        Told::Http1 => Some(TurnedAway::Http1),
-        Told::Unknown => Some(TurnedAway::Unknown),
+        Detection::Http1 => Some(TurnedAway::Http1),
+        Detection::Unknown => Some(TurnedAway::Unknown),
     }
 }
 

@@ -4,7 +4,8 @@
 //! flood. [`ProcessMemory`] tells when much was held and little is; then a thread of its own tells the
 //! allocator, once for the process and not more often than every [`PAUSE`].
 
-use super::{Due, EventLoop, after, clock};
+use super::{Due, EventLoop};
+use corewire_driver::{after, clock};
 use corewire_wire::memory::ProcessMemory;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -60,7 +61,7 @@ impl EventLoop {
 
     fn memory_totals(&self) -> impl Iterator<Item = &ProcessMemory> {
         self.listeners.iter().flatten().flat_map(|accepting| {
-            let options = &accepting.tongues.options;
+            let options = &accepting.detector.options;
             [
                 &options.http2.process_memory,
                 &options.native.process_memory,

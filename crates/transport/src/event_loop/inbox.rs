@@ -1,19 +1,18 @@
 //! How other threads, and futures anywhere, reach a loop.
 
 use super::arena::Key;
-use super::call::CallSlot;
-use super::client::ConnectionWatcher;
-use super::spawned::Spawn;
-use super::stream::StreamShared;
+use super::call_slot::CallSlot;
+use super::stream_slot::StreamSlot;
 use super::timers::Sleep;
+use super::watcher::ConnectionWatcher;
 use crate::{ClientOptions, Endpoint};
-use corewire_message::{Body, CallError, Code, Event, Headers, Request, Response};
+use corewire_message::{Body, CallError, Code, Event, Headers, Origin, Request, Response};
 use corewire_sys::WakeFd;
 use corewire_wire::CallId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A call on one of a loop's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +27,9 @@ pub(crate) struct TaskRef {
     pub(crate) service: usize,
     pub(crate) place: usize,
 }
+
+/// A task that no caller waits for.
+pub(crate) type Spawn = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Who is told how a call ended.
 pub(crate) enum Completion {
@@ -79,25 +81,25 @@ pub(crate) enum Command {
     Open {
         channel: usize,
         request: Request,
-        stream: Arc<StreamShared>,
+        stream: Arc<StreamSlot>,
     },
     StreamSend {
-        stream: Arc<StreamShared>,
+        stream: Arc<StreamSlot>,
         message: Body,
     },
     StreamLead {
-        stream: Arc<StreamShared>,
+        stream: Arc<StreamSlot>,
         headers: Headers,
     },
     StreamFinish {
-        stream: Arc<StreamShared>,
+        stream: Arc<StreamSlot>,
     },
     StreamCancel {
-        stream: Arc<StreamShared>,
+        stream: Arc<StreamSlot>,
         code: Code,
     },
     StreamConsumed {
-        stream: Arc<StreamShared>,
+        stream: Arc<StreamSlot>,
         octets: usize,
     },
     Respond {
@@ -246,75 +248,10 @@ impl Shared {
     }
 }
 
-/// A way to a running loop, from any thread. Clones are cheap.
-#[derive(Clone, Debug)]
-pub struct LoopHandle(pub(crate) Arc<Shared>);
-
-impl LoopHandle {
-    /// A client of the service at `endpoint`, driven by this loop. Connects at the first call.
-    #[must_use]
-    pub fn connect(&self, endpoint: Endpoint, options: ClientOptions) -> super::Client {
-        super::Client::new(Arc::clone(&self.0), endpoint, options, None)
-    }
-
-    /// The same, and `watcher` is told how its connection stands: for callers that choose between
-    /// several clients.
-    #[must_use]
-    pub fn connect_watched(
-        &self,
-        endpoint: Endpoint,
-        options: ClientOptions,
-        watcher: Arc<dyn ConnectionWatcher>,
-    ) -> super::Client {
-        super::Client::new(Arc::clone(&self.0), endpoint, options, Some(watcher))
-    }
-
-    /// Whether the loop has ended: nothing will be done any more.
-    #[must_use]
-    pub fn has_ended(&self) -> bool {
-        self.0.is_closed()
-    }
-
-    /// Completes at `deadline`, within microseconds of it when the loop is not busy. Completes early
-    /// when the loop ends, at once when it has ended: whoever sleeps between attempts looks at what
-    /// the next attempt says.
-    ///
-    /// # Cancel safety
-    /// Safe: it only waits.
-    pub async fn sleep_until(&self, deadline: Instant) {
-        // Made at the first poll; the loop keeps it only as long as this future does.
-        let mut asked: Option<Arc<Sleep>> = None;
-        std::future::poll_fn(|cx| {
-            if let Some(sleep) = &asked {
-                return sleep.poll(cx);
-            }
-            if super::clock() >= deadline {
-                return Poll::Ready(());
-            }
-            let sleep = asked.insert(Arc::default());
-            // The waker first: the loop may be on another thread.
-            let pending = sleep.poll(cx);
-            let until = deadline;
-            let sleep = Arc::downgrade(sleep);
-            match self.0.push(Command::Sleep { until, sleep }) {
-                Ok(()) => pending,
-                Err(_) => Poll::Ready(()),
-            }
-        })
-        .await;
-    }
-
-    /// Lets the loop take no new connections and calls, finish those in flight and the events that have
-    /// begun, and end; what is still in progress after `within` is cut. Clients driven by this loop
-    /// may call until the last call that came in has ended: it may need them.
-    pub fn drain(&self, within: Duration) {
-        let _ended_already = self.0.push(Command::Drain {
-            until: super::after(super::clock(), within),
-        });
-    }
-
-    /// Ends the loop after its current turn; calls in flight fail.
-    pub fn stop(&self) {
-        let _ended_already = self.0.push(Command::Stop);
-    }
+/// The loop that drove this call is gone.
+pub(crate) fn loop_ended() -> CallError {
+    CallError::not_sent(
+        Origin::Local,
+        "the event loop of this channel has ended; connect through a running one",
+    )
 }

@@ -18,45 +18,48 @@
 
 mod alarm;
 mod arena;
-mod buffers;
 mod call;
 mod call_map;
+mod call_slot;
 mod client;
 mod closing;
 mod commands;
 mod connection;
 mod dispatch;
 mod giving_back;
+mod handle;
 mod inbox;
 mod listener;
 mod memory;
+mod shm_links;
 mod spawned;
 mod stream;
+mod stream_slot;
 mod tasks;
 mod threads;
 mod timers;
+mod watcher;
 
-pub use client::{Client, ConnectionWatcher};
-pub use inbox::LoopHandle;
+pub use client::Client;
+pub use handle::LoopHandle;
 pub use listener::ServerCounters;
+pub use watcher::ConnectionWatcher;
 
-pub(crate) use buffers::ReadBuffers;
-pub(crate) use client::client_core;
 pub(crate) use closing::NO_TLS_THERE;
-pub(crate) use connection::is_half;
-pub(crate) use listener::{Told, Tongues};
 pub(crate) use threads::Loops;
 
 use crate::ServerOptions;
-use crate::blocking::{Awake, Patience, may_give_way};
+use crate::detection::ProtocolDetector;
 use alarm::Alarms;
 use arena::{Arena, Key};
 use client::Channel;
 use connection::Connection;
+use corewire_driver::{AdaptiveSpin, ReadBuffers, SpinWait, after, clock, may_yield};
 use corewire_message::Service;
 use corewire_sys::{Address, Epoll, Interest, Listener, Readiness, Token};
 use inbox::{Command, Shared, TaskRef};
 use listener::Accepting;
+use shm_links::ShmLinks;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
@@ -115,13 +118,13 @@ pub struct EventLoop {
     /// When something last happened: busy polling ends `busy_poll` later.
     active: Instant,
     phase: Phase,
-    memories: memory::Memories,
+    shm_links: ShmLinks,
     /// How long a turn waits awake: of one who serves.
     serving_patience: Duration,
     /// The same of a program that drives its loop and waits for answers: the most patient channel's.
     calling_patience: Duration,
     /// Whether that pays.
-    waiting_awake: Patience,
+    spin: AdaptiveSpin,
     /// A call's end was told in this turn.
     told: bool,
     /// A timer is set to give memory back.
@@ -176,10 +179,10 @@ impl EventLoop {
             busy_poll: Duration::ZERO,
             active: now,
             phase: Phase::Running,
-            memories: memory::Memories::new(),
+            shm_links: ShmLinks::new(),
             serving_patience: Duration::ZERO,
             calling_patience: Duration::ZERO,
-            waiting_awake: Patience::new(),
+            spin: AdaptiveSpin::new(),
             told: false,
             gives_back_later: false,
         })
@@ -222,7 +225,7 @@ impl EventLoop {
         let token = Token(u64::from(source::LISTENER) << 56 | self.listeners.len() as u64);
         self.epoll.add(socket.as_fd(), token, Interest::Read)?;
         self.busy_poll = self.busy_poll.max(options.busy_poll);
-        self.memories.window = options.patience;
+        self.shm_links.window = options.patience;
         self.serving_patience = self
             .serving_patience
             .max(options.patience.min(SERVING_PATIENCE));
@@ -232,7 +235,7 @@ impl EventLoop {
         self.services.push(tasks);
         self.listeners.push(Some(Accepting {
             socket: Some(socket),
-            tongues: Tongues { kind_of, options },
+            detector: ProtocolDetector { kind_of, options },
             counters,
             orphans: 0,
         }));
@@ -325,9 +328,9 @@ impl EventLoop {
             timeout
         };
         let ready = self.wait(timeout, patience)?;
-        if ready > 0 || self.memories.has_news() {
+        if ready > 0 || self.shm_links.has_news() {
             self.active = self.now;
-            self.memories.happened();
+            self.shm_links.happened();
         }
         for index in 0..ready {
             if let Some(readiness) = self.epoll.readiness(index) {
@@ -347,7 +350,7 @@ impl EventLoop {
         let polling =
             self.busy_poll > Duration::ZERO && self.now < after(self.active, self.busy_poll);
         self.arm()?;
-        let ready = if !self.memories.is_empty() {
+        let ready = if !self.shm_links.is_empty() {
             self.wait_with_memories(if polling {
                 Some(Duration::ZERO)
             } else {
@@ -358,7 +361,7 @@ impl EventLoop {
         } else {
             let is_patient =
                 patience > Duration::ZERO && timeout.is_none_or(|timeout| timeout >= patience);
-            let is_awake = is_patient && may_give_way(self.now) && self.waiting_awake.is_worth_it();
+            let is_awake = is_patient && may_yield(self.now) && self.spin.should_spin();
             let ready = if is_awake {
                 self.wait_awake(timeout, patience)
             } else {
@@ -373,15 +376,15 @@ impl EventLoop {
 
     /// Asks for a while before it sleeps. Others ring as if it slept.
     fn wait_awake(&mut self, timeout: Option<Duration>, patience: Duration) -> io::Result<usize> {
-        let mut awake = Awake::begin(self.now, patience);
-        while awake.give_way() {
+        let mut awake = SpinWait::begin(self.now, patience);
+        while awake.yield_now() {
             let ready = self.epoll.wait(Some(Duration::ZERO))?;
             if ready > 0 {
-                self.waiting_awake.learn_from(awake.end(true));
+                self.spin.learn_from(awake.end(true));
                 return Ok(ready);
             }
         }
-        self.waiting_awake.learn_from(awake.end(false));
+        self.spin.learn_from(awake.end(false));
         self.epoll.wait(timeout)
     }
 
@@ -538,20 +541,6 @@ impl std::fmt::Debug for EventLoop {
             self.phase
         )
     }
-}
-
-/// The one clock of the drivers.
-pub(crate) fn clock() -> Instant {
-    Instant::now()
-}
-
-/// What stands for "never" when a time would lie beyond what [`Instant`] can say: thirty years.
-const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
-
-/// The time `duration` after `now`. Options and calls may say [`Duration::MAX`] and mean "never",
-/// where adding would panic.
-pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
-    now.checked_add(duration).unwrap_or_else(|| now + FAR)
 }
 
 #[cfg(test)]

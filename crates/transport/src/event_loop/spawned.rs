@@ -3,20 +3,14 @@
 //! They are polled on the loop's thread, between its turns' sockets and timers, like a service's calls.
 //! They do not keep a loop from ending, and are dropped when it does.
 
-use super::EventLoop;
-use super::inbox::{Command, LoopHandle, Shared, TaskRef};
+use super::inbox::{Shared, Spawn, TaskRef};
 use super::tasks::TaskWaker;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
 /// Where other tasks have the number of their service.
 pub(super) const SPAWNED: usize = usize::MAX;
-
-/// A task that nobody waits for.
-pub(crate) type Spawn = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The spawned tasks of one loop. Places are used again with their wakers; a waker of an earlier
 /// task in the same place causes a poll too many, no more.
@@ -33,7 +27,7 @@ struct Place {
 }
 
 impl Spawned {
-    fn insert(&mut self, task: Spawn, shared: &Arc<Shared>) -> usize {
+    pub(super) fn insert(&mut self, task: Spawn, shared: &Arc<Shared>) -> usize {
         if let Some(place) = self.free.pop() {
             self.places[place].task = Some(task);
             return place;
@@ -54,7 +48,7 @@ impl Spawned {
         place
     }
 
-    fn poll(&mut self, place: usize) {
+    pub(super) fn poll(&mut self, place: usize) {
         let Some(entry) = self.places.get_mut(place) else {
             return;
         };
@@ -76,26 +70,5 @@ impl Spawned {
             let _panicked = catch_unwind(AssertUnwindSafe(|| drop(place.task)));
         }
         self.free.clear();
-    }
-}
-
-impl EventLoop {
-    pub(super) fn spawn(&mut self, task: Spawn) {
-        let place = self.spawned.insert(task, &self.shared);
-        self.spawned.poll(place);
-    }
-
-    pub(super) fn resume_spawned(&mut self, place: usize) {
-        self.spawned.poll(place);
-    }
-}
-
-impl LoopHandle {
-    /// Lets `task` run on this loop, whoever waits for it. It must not block, and is dropped when the
-    /// loop ends; when that has happened already it is dropped at once. A drain does not wait for it.
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let _ended_already = self.0.push(Command::Spawn {
-            task: Box::pin(task),
-        });
     }
 }

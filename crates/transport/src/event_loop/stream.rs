@@ -1,138 +1,26 @@
-//! One stream, between the loop that drives it and the task that reads and writes it.
+//! The two ends of a stream as the task has them that reads and writes it.
 
-use super::arena::Key;
-use super::buffers::COPIED_BELOW;
-use super::inbox::{Command, Shared};
+use super::inbox::{Command, Shared, loop_ended};
+use super::stream_slot::StreamSlot;
 use corewire_message::{
     Body, CallError, Code, Headers, Inbound, Origin, Outbound, ReceiveMessages, SendMessages,
 };
-use corewire_wire::CallId;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
-
-/// What the loop and the task both know of a stream.
-pub(crate) struct StreamShared {
-    pub(crate) shared: Arc<Shared>,
-    state: Mutex<StreamState>,
-}
-
-#[derive(Default)]
-struct StreamState {
-    /// Where the stream is, once it is open.
-    at: Option<(Key, CallId)>,
-    /// Messages that came in; bounded by the credit given for them.
-    messages: VecDeque<Body>,
-    /// How the peer ended its side, after the messages.
-    end: Option<Result<(), CallError>>,
-    trailers: Headers,
-    receiver: Option<Waker>,
-    /// What the core has room for, and how much of it is on its way there.
-    room: usize,
-    on_the_way: usize,
-    /// The call has ended: nothing can be sent.
-    ended: bool,
-    sender: Option<Waker>,
-    opener: Option<Waker>,
-}
-
-impl StreamShared {
-    pub(crate) fn new(shared: Arc<Shared>, at: Option<(Key, CallId)>, room: usize) -> Arc<Self> {
-        let state = Mutex::new(StreamState {
-            at,
-            room,
-            ..StreamState::default()
-        });
-        Arc::new(Self { shared, state })
-    }
-
-    fn with<T>(&self, f: impl FnOnce(&mut StreamState) -> T) -> T {
-        f(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn at(&self) -> Option<(Key, CallId)> {
-        self.with(|state| state.at)
-    }
-
-    pub(crate) fn opened(&self, connection: Key, call: CallId, room: usize) {
-        wake(self.with(|state| {
-            state.at = Some((connection, call));
-            state.room = room;
-            state.opener.take()
-        }));
-    }
-
-    pub(crate) fn deliver(&self, message: Body) {
-        wake(self.with(|state| {
-            // One that is taken at once stays where it came. One that waits would hold a whole read
-            // buffer back for as long as its reader likes.
-            let waits = state.receiver.is_none() && message.tail().len() < COPIED_BELOW;
-            state
-                .messages
-                .push_back(if waits && !message.tail().is_empty() {
-                    Body::copy_from_slice(&message.into_bytes())
-                } else {
-                    message
-                });
-            state.receiver.take()
-        }));
-    }
-
-    /// The peer's side ended; with `whole`, the call did.
-    pub(crate) fn end(&self, end: Result<Headers, CallError>, whole: bool) {
-        let wakers = self.with(|state| {
-            if state.end.is_none() {
-                state.end = Some(end.map(|trailers| state.trailers = trailers));
-            }
-            state.ended |= whole;
-            [
-                state.receiver.take(),
-                state.sender.take(),
-                state.opener.take(),
-            ]
-        });
-        wakers.into_iter().for_each(wake);
-    }
-
-    /// The core took `octets` and has this much room now.
-    pub(crate) fn applied(&self, octets: usize, room: Option<usize>) {
-        wake(self.with(|state| {
-            state.on_the_way = state.on_the_way.saturating_sub(octets);
-            state.room = room.unwrap_or(0);
-            (state.room > state.on_the_way)
-                .then(|| state.sender.take())
-                .flatten()
-        }));
-    }
-
-    /// Completes when the stream is open, or has failed to open.
-    pub(crate) fn poll_open(&self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.with(|state| {
-            if state.at.is_some() {
-                return Poll::Ready(Ok(()));
-            }
-            if let Some(Err(error)) = state.end.take() {
-                return Poll::Ready(Err(error));
-            }
-            state.opener = Some(cx.waker().clone());
-            Poll::Pending
-        })
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
-    }
-}
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// The task's two ends of a stream.
-pub(crate) fn ends(stream: &Arc<StreamShared>, side: Side) -> (Outbound, Inbound) {
+pub(crate) fn ends(
+    shared: &Arc<Shared>,
+    stream: &Arc<StreamSlot>,
+    side: Side,
+) -> (Outbound, Inbound) {
     let outbound = Outbound::new(Sender {
+        shared: Arc::clone(shared),
         stream: Arc::clone(stream),
         side,
     });
     let inbound = Inbound::new(Receiver {
+        shared: Arc::clone(shared),
         stream: Arc::clone(stream),
         side,
         trailers: Headers::new(),
@@ -150,7 +38,8 @@ pub(crate) enum Side {
 }
 
 struct Sender {
-    stream: Arc<StreamShared>,
+    shared: Arc<Shared>,
+    stream: Arc<StreamSlot>,
     side: Side,
 }
 
@@ -177,29 +66,23 @@ impl SendMessages for Sender {
         })?;
         let stream = Arc::clone(&self.stream);
         let send = Command::StreamSend { stream, message };
-        self.stream
-            .shared
-            .push(send)
-            .map_err(|_| super::call::loop_ended())
+        self.shared.push(send).map_err(|_| loop_ended())
     }
 
     fn lead(&mut self, headers: Headers) {
         let stream = Arc::clone(&self.stream);
         let lead = Command::StreamLead { stream, headers };
-        let _ended_already = self.stream.shared.push(lead);
+        let _ended_already = self.shared.push(lead);
     }
 
     fn finish(&mut self) {
         let stream = Arc::clone(&self.stream);
-        let _ended_already = self.stream.shared.push(Command::StreamFinish { stream });
+        let _ended_already = self.shared.push(Command::StreamFinish { stream });
     }
 
     fn cancel(&mut self, code: Code) {
         let stream = Arc::clone(&self.stream);
-        let _ended_already = self
-            .stream
-            .shared
-            .push(Command::StreamCancel { stream, code });
+        let _ended_already = self.shared.push(Command::StreamCancel { stream, code });
     }
 
     fn abandon(&mut self) {
@@ -210,7 +93,8 @@ impl SendMessages for Sender {
 }
 
 struct Receiver {
-    stream: Arc<StreamShared>,
+    shared: Arc<Shared>,
+    stream: Arc<StreamSlot>,
     side: Side,
     trailers: Headers,
     over: bool,
@@ -236,10 +120,7 @@ impl ReceiveMessages for Receiver {
         });
         if let Some(message) = message {
             let (stream, octets) = (Arc::clone(&self.stream), message.len());
-            let _ended_already = self
-                .stream
-                .shared
-                .push(Command::StreamConsumed { stream, octets });
+            let _ended_already = self.shared.push(Command::StreamConsumed { stream, octets });
             return Poll::Ready(Ok(Some(message)));
         }
         match end {
@@ -265,10 +146,7 @@ impl Drop for Receiver {
         if given_up {
             let stream = Arc::clone(&self.stream);
             let code = Code::Cancelled;
-            let _ended_already = self
-                .stream
-                .shared
-                .push(Command::StreamCancel { stream, code });
+            let _ended_already = self.shared.push(Command::StreamCancel { stream, code });
         }
     }
 }

@@ -140,8 +140,8 @@ fn a_time_beyond_what_can_be_said_is_far() {
 #[test]
 fn small_messages_that_wait_do_not_hold_the_buffer_they_came_in() {
     let shared = Arc::new(Shared::new().unwrap());
-    let stream = stream::StreamShared::new(shared, None, 0);
-    let (_outbound, mut inbound) = stream::ends(&stream, stream::Side::Service);
+    let stream = stream_slot::StreamSlot::new(None, 0);
+    let (_outbound, mut inbound) = stream::ends(&shared, &stream, stream::Side::Service);
     let buffer = bytes::Bytes::from(vec![7; 256 * 1024]);
     stream.deliver(Body::from(buffer.slice(..100)));
     stream.deliver(Body::from(buffer.slice(..100_000)));

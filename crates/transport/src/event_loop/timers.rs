@@ -157,8 +157,8 @@ impl Sleep {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock;
     use super::*;
+    use corewire_driver::clock;
     use std::time::Duration;
 
     #[test]

@@ -7,8 +7,8 @@ mod admission;
 
 pub use admission::OverloadLimits;
 
-use crate::event_loop::clock;
 use admission::{Admission, Outcome, Ticket, Verdict};
+use corewire_driver::clock;
 use corewire_message::{
     CallContext, CallKind, Code, Event, Inbound, Operation, Outbound, Priority, Request, Response,
     Service, Status,

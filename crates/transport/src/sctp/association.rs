@@ -1,5 +1,6 @@
 //! An association as its user sees it: a bounded queue of what came, and a way to send.
 
+use corewire_driver::clock;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
@@ -156,7 +157,7 @@ impl<T> Queue<T> {
             if let Some(taken) = state.take(&size) {
                 return Some(taken);
             }
-            let left = deadline.checked_duration_since(Instant::now())?;
+            let left = deadline.checked_duration_since(clock())?;
             state = self
                 .arrived
                 .wait_timeout(state, left)

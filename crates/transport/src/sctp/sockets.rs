@@ -1,12 +1,13 @@
 //! SCTP: one thread that serves all sockets of a stack when it rings, senders that send.
 
+use corewire_driver::clock;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use corewire_sys::usrsctp::SctpReceived;
@@ -112,7 +113,7 @@ impl<S: Stack> Drive for SctpDriver<S> {
     }
 
     fn connect(&self, address: SocketAddr, timeout: Duration) -> io::Result<Association> {
-        let deadline = Instant::now() + timeout;
+        let deadline = clock() + timeout;
         let socket = self.0.stack.connect(address)?;
         loop {
             let ready = socket.readiness();
@@ -122,7 +123,7 @@ impl<S: Stack> Drive for SctpDriver<S> {
             if ready.writable {
                 break;
             }
-            if Instant::now() >= deadline {
+            if clock() >= deadline {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             std::thread::sleep(LOOK);
@@ -275,9 +276,9 @@ struct Receiving<S: Stack> {
 
 impl<S: Stack> Thread<S> {
     fn run(mut self) {
-        let mut next_round = Instant::now() + ROUND;
+        let mut next_round = clock() + ROUND;
         loop {
-            let left = next_round.saturating_duration_since(Instant::now());
+            let left = next_round.saturating_duration_since(clock());
             if self.epoll.wait(Some(left)).is_err() {
                 return;
             }
@@ -286,8 +287,8 @@ impl<S: Stack> Thread<S> {
                 self.obey(command);
             }
             let mut rung = self.shared.stack.rung();
-            if Instant::now() >= next_round {
-                next_round = Instant::now() + ROUND;
+            if clock() >= next_round {
+                next_round = clock() + ROUND;
                 rung.extend(self.listeners.keys().chain(self.connections.keys()));
             }
             rung.sort_unstable();

@@ -1,5 +1,6 @@
 //! Messages as records over TCP: one thread that receives for all associations, senders that write.
 
+use corewire_driver::clock;
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
@@ -266,7 +267,7 @@ impl Thread {
         while !(ending && self.listeners.is_empty() && self.connections.is_empty()) {
             let rest = self
                 .resting
-                .map(|until| until.saturating_duration_since(Instant::now()));
+                .map(|until| until.saturating_duration_since(clock()));
             let Ok(ready) = self.epoll.wait(rest) else {
                 return;
             };
@@ -353,7 +354,7 @@ impl Thread {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(_) => {
                     let _watched_still = self.epoll.remove(listener.as_fd());
-                    self.resting = Some(Instant::now() + ACCEPT_AGAIN);
+                    self.resting = Some(clock() + ACCEPT_AGAIN);
                     break;
                 }
             }
@@ -369,7 +370,7 @@ impl Thread {
 
     /// Looks again whether there are descriptors for those who wait.
     fn listen_again(&mut self) {
-        if self.resting.is_none_or(|until| until > Instant::now()) {
+        if self.resting.is_none_or(|until| until > clock()) {
             return;
         }
         self.resting = None;

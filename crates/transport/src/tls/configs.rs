@@ -3,7 +3,6 @@
 use super::files::{Files, TlsFault};
 use super::peer_names::{AcceptNames, NamedVerifier};
 use super::resumption::{Proving, Sessions, Tickets};
-use super::settings::ClientCertificates;
 use super::{ALPN_HTTP2, ALPN_NATIVE};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, VerifierBuilderError, WebPkiServerVerifier};
@@ -12,6 +11,18 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Whether a server asks its clients for certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientCertificates {
+    /// Not at all.
+    NotAsked,
+    /// A client may present one; it must be good then.
+    Optional,
+    /// Who presents none is refused: mutual TLS.
+    Required,
+}
 
 /// By which certificates and sessions end.
 pub(super) type Clock = Arc<dyn TimeProvider>;

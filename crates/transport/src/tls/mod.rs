@@ -26,9 +26,10 @@ mod validity;
 
 #[cfg(feature = "authority")]
 pub use authority::{Authority, AuthorityFault, Issued, Subject};
+pub use configs::ClientCertificates;
 pub use files::{Files, TlsFault, first_certificate};
 pub use peer_names::{AcceptNames, certificate_names};
-pub use settings::{ClientCertificates, ClientTls, ServerTls};
+pub use settings::{ClientTls, ServerTls};
 
 pub(crate) use secured::Secured;
 

@@ -4,8 +4,9 @@ use super::name::{is_refusal, name_of};
 use super::resumption::Bound;
 use super::settings::ClientSession;
 use super::{ALPN_HTTP2, ALPN_NATIVE};
-use crate::event_loop::{ReadBuffers, Told, Tongues};
+use crate::detection::{Detection, ProtocolDetector};
 use bytes::{Buf, Bytes, BytesMut};
+use corewire_driver::ReadBuffers;
 use corewire_message::{Body, CallError, Code, Event, Headers, Origin, Request, Response};
 use corewire_wire::{CallId, Core, Fault, Input, Outbox, Output};
 use rustls::{Connection, ServerConnection};
@@ -50,7 +51,7 @@ enum Inside {
     /// Server: not known before the handshake ends, and for a client without ALPN not before its
     /// first octets.
     Undecided {
-        tongues: Tongues,
+        detector: ProtocolDetector,
         draining: bool,
     },
     Core(Box<dyn Core + Send>),
@@ -64,9 +65,9 @@ impl Secured {
     }
 
     /// The answering side of what the client asks for among what is spoken here.
-    pub(crate) fn server(session: ServerConnection, tongues: Tongues) -> Self {
+    pub(crate) fn server(session: ServerConnection, detector: ProtocolDetector) -> Self {
         let draining = false;
-        let inside = Inside::Undecided { tongues, draining };
+        let inside = Inside::Undecided { detector, draining };
         Self::new(session.into(), Bound::default(), inside)
     }
 
@@ -138,15 +139,15 @@ impl Secured {
 
     /// Once the handshake has ended, ALPN tells the protocol.
     fn decide_by_alpn(&mut self, now: Instant) -> Result<(), Fault> {
-        let Inside::Undecided { tongues, draining } = &self.inside else {
+        let Inside::Undecided { detector, draining } = &self.inside else {
             return Ok(());
         };
         if self.session.is_handshaking() {
             return Ok(());
         }
         let core = match self.session.alpn_protocol() {
-            Some(ALPN_NATIVE) => tongues.native(now),
-            Some(ALPN_HTTP2) => tongues.http2(now),
+            Some(ALPN_NATIVE) => detector.native(now),
+            Some(ALPN_HTTP2) => detector.http2(now),
             _ => return Ok(()),
         };
         match core {
@@ -181,11 +182,11 @@ impl Secured {
     }
 
     fn let_take(&mut self, now: Instant, plain: &mut BytesMut) -> Result<(), Fault> {
-        if let Inside::Undecided { tongues, draining } = &self.inside {
-            match tongues.tell(plain, now) {
-                Told::Undecided => return Ok(()),
-                Told::Speaks(core) => self.inside = Inside::Core(decided(core, *draining)),
-                Told::Http1 | Told::Unknown => {
+        if let Inside::Undecided { detector, draining } = &self.inside {
+            match detector.detect(plain, now) {
+                Detection::Undecided => return Ok(()),
+                Detection::Speaks(core) => self.inside = Inside::Core(decided(core, *draining)),
+                Detection::Http1 | Detection::Unknown => {
                     return Err(self.break_off("the peer speaks nothing known inside TLS"));
                 }
             }

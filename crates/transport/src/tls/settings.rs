@@ -1,6 +1,6 @@
 //! What each end presents and what it accepts.
 
-use super::configs::{ClientConfigs, Clock, client_configs, server_config};
+use super::configs::{ClientCertificates, ClientConfigs, Clock, client_configs, server_config};
 use super::files::{Files, Kept, TlsFault};
 use super::peer_names::AcceptNames;
 use super::resumption::{Bound, NoTickets};
@@ -12,18 +12,6 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Whether a server asks its clients for certificates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ClientCertificates {
-    /// Not at all.
-    NotAsked,
-    /// A client may present one; it must be good then.
-    Optional,
-    /// Who presents none is refused: mutual TLS.
-    Required,
-}
 
 /// How a server proves who it is, and what it asks of its clients. Clones share the certificates.
 #[derive(Clone)]

@@ -2,6 +2,7 @@
 
 use super::{OPERATION, config};
 use bytes::{Bytes, BytesMut};
+use corewire_driver::clock;
 use corewire_message::{CallKind, Code, Response, Status};
 use corewire_sys::Socket;
 use corewire_wire::native::Connection;
@@ -26,7 +27,7 @@ impl NativeReceiver {
     pub(crate) fn new(most_octets: usize) -> Self {
         let kind = |operation: &_| (*operation == OPERATION).then_some(CallKind::Unary);
         Self {
-            core: Connection::server(config(most_octets), Arc::new(kind), Instant::now()),
+            core: Connection::server(config(most_octets), Arc::new(kind), clock()),
             outbox: Outbox::new(),
             batches: VecDeque::new(),
             reader: RecordReader::default(),
@@ -38,7 +39,7 @@ impl NativeReceiver {
     /// # Errors
     /// The peer broke the protocol, or is gone.
     pub(crate) fn take_in(&mut self, octets: &mut BytesMut, socket: &Socket) -> io::Result<()> {
-        let now = Instant::now();
+        let now = clock();
         let taken = self.core.handle_event(now, Input::Octets(octets));
         while let Some(output) = self.core.poll() {
             match output {

@@ -54,11 +54,11 @@ fn a_deadline_that_passes_while_a_request_is_left_to_others_ends_the_call_unsent
         let mut state = link.lock();
         for (name, other) in [7, 9].into_iter().zip(&others) {
             let asleep = Asleep::Parked(other.thread().clone());
-            state.turns.sleep(Some(CallId::new(name)), asleep, false);
-            state.turns.wake(CallId::new(name));
+            state.threads.sleep(Some(CallId::new(name)), asleep, false);
+            state.threads.wake(CallId::new(name));
         }
         // Not late for as long as the test takes.
-        state.turns.delivered(clock() + Duration::from_secs(60));
+        state.threads.delivered(clock() + Duration::from_secs(60));
     }
     let error = call(&link, 50).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
@@ -78,7 +78,7 @@ fn who_panics_with_the_lock_or_the_lead_ends_the_connection_for_all() {
         let outcomes = std::thread::scope(|scope| {
             let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| call(&link, 8000))).collect();
             // One leads, two sleep.
-            while !link.lock().turns.has_company() {
+            while link.lock().threads.asleep() == 0 {
                 std::thread::yield_now();
             }
             let dies = scope.spawn(|| {

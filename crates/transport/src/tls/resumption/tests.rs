@@ -1,5 +1,6 @@
+use super::super::configs::ClientCertificates;
 use super::super::name::name_of;
-use super::super::settings::{ClientCertificates, ClientSession, ClientTls, ServerTls};
+use super::super::settings::{ClientSession, ClientTls, ServerTls};
 use super::{Bound, LONGEST};
 use crate::Protocol;
 use crate::tls::Files;

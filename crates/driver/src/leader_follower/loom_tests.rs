@@ -1,6 +1,6 @@
 //! Every order in which threads that share a connection can come: nobody sleeps in vain.
 
-use super::{Lead, Turns};
+use super::{Leader, LeaderFollower};
 use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
 use loom::thread;
 use std::time::Instant;
@@ -20,7 +20,7 @@ impl PartialEq for LoomThread {
     }
 }
 
-/// A connection as [`super::super::link::Link`] drives it, and a peer that answers what it gets.
+/// A connection as [`super::super`] drives it, and a peer that answers what it gets.
 struct Shared {
     state: Mutex<State>,
     wire: Mutex<Vec<usize>>,
@@ -31,7 +31,7 @@ struct Shared {
 }
 
 struct State {
-    turns: Turns<usize, LoomThread>,
+    turns: LeaderFollower<usize, LoomThread>,
     calls: usize,
     outbox: Vec<usize>,
     arrived: Vec<usize>,
@@ -64,7 +64,7 @@ impl Shared {
         state.calls += 1;
         let call = state.calls;
         state.outbox.push(call);
-        if !state.turns.are_combined(self.now) {
+        if !state.turns.is_coalescing(self.now) {
             self.write(&mut state);
         }
         loop {
@@ -72,7 +72,7 @@ impl Shared {
                 state.arrived.swap_remove(place);
                 return Self::unlock(state);
             }
-            if state.turns.lead() == Lead::Nobody && !state.turns.are_combined(self.now) {
+            if state.turns.leader() == Leader::None && !state.turns.is_coalescing(self.now) {
                 self.write(&mut state);
                 state.turns.begin_to_lead(false);
                 Self::unlock(state);
@@ -103,7 +103,7 @@ fn everybody_is_answered(calls: [usize; 3], at_once: usize) {
     model.check(move || {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
-                turns: Turns::new(),
+                turns: LeaderFollower::new(),
                 calls: 0,
                 outbox: Vec::new(),
                 arrived: Vec::new(),
@@ -124,8 +124,8 @@ fn everybody_is_answered(calls: [usize; 3], at_once: usize) {
         }
         let state = shared.state.lock().unwrap();
         assert!(state.outbox.is_empty() && state.arrived.is_empty());
-        assert_eq!(state.turns.lead(), Lead::Nobody);
-        assert!(!state.turns.has_company());
+        assert_eq!(state.turns.leader(), Leader::None);
+        assert!(state.turns.asleep() + state.turns.returning() == 0);
     });
 }
 

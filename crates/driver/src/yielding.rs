@@ -10,6 +10,7 @@
 //! The accounts are of the core and not of the thread: what one thread has found out, the others on that
 //! core need not find out again, and a thread that the scheduler moves obeys its new core's account.
 
+use crate::clock;
 use rustix::thread::sched_getcpu;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// A yield that takes longer met a busy thread: many callers that wait for answers take less in all,
 /// the scheduler's time slice is longer.
-pub(super) const A_TURN: Duration = Duration::from_millis(1);
+pub(crate) const A_TURN: Duration = Duration::from_millis(1);
 
 /// A spell without yields is so many times as long as the yield that began it.
 const TIMES: u64 = 16;
@@ -90,7 +91,7 @@ fn here() -> &'static Account {
 
 fn origin() -> Instant {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    *ORIGIN.get_or_init(Instant::now)
+    *ORIGIN.get_or_init(clock)
 }
 
 fn nanos(now: Instant) -> u64 {
@@ -99,12 +100,14 @@ fn nanos(now: Instant) -> u64 {
 }
 
 /// Whether yielding is cheap on this thread's core, as far as is known.
-pub(crate) fn may_give_way(now: Instant) -> bool {
+#[inline]
+#[must_use]
+pub fn may_yield(now: Instant) -> bool {
     here().is_open(nanos(now))
 }
 
 /// Reports a yield that took `away`; returns whether a busy thread kept the core.
-pub(super) fn gave_way(now: Instant, away: Duration) -> bool {
+pub(crate) fn yielded(now: Instant, away: Duration) -> bool {
     let is_kept = away > A_TURN;
     if is_kept {
         here().lost(nanos(now), away.as_nanos() as u64);
@@ -167,6 +170,6 @@ mod tests {
 
     #[test]
     fn a_short_absence_is_no_loss() {
-        assert!(!gave_way(Instant::now(), A_TURN));
+        assert!(!yielded(clock(), A_TURN));
     }
 }

@@ -15,20 +15,21 @@ const BUFFER: usize = 256 * 1024;
 const LEAST_ROOM: usize = 64 * 1024;
 
 /// Octets that are copied rather than left to hold a whole buffer, when it is not known for how long.
-pub(crate) const COPIED_BELOW: usize = 4 * 1024;
+pub const COPIED_BELOW: usize = 4 * 1024;
 
 /// Buffers that are kept although their slices are still in use somewhere.
 const KEPT: usize = 32;
 
 /// The buffers of one loop.
 #[derive(Debug, Default)]
-pub(crate) struct ReadBuffers {
+pub struct ReadBuffers {
     kept: VecDeque<BytesMut>,
 }
 
 impl ReadBuffers {
     /// An empty buffer with room to read into.
-    pub(crate) fn take(&mut self) -> BytesMut {
+    #[must_use]
+    pub fn take(&mut self) -> BytesMut {
         // The one given back last is warm in the cache; look at few, they are probably free.
         for _ in 0..self.kept.len().min(4) {
             let Some(mut buffer) = self.kept.pop_back() else {
@@ -43,7 +44,8 @@ impl ReadBuffers {
     }
 
     /// A buffer to read the rest of a message into, with its start in front.
-    pub(crate) fn take_with(&mut self, start: BytesMut) -> BytesMut {
+    #[must_use]
+    pub fn take_with(&mut self, start: BytesMut) -> BytesMut {
         if start.len() >= COPIED_BELOW {
             return start;
         }
@@ -55,7 +57,8 @@ impl ReadBuffers {
     /// Takes a buffer back that holds the start of a message; gives what to keep until its rest
     /// comes. A short start is copied: a peer that stops in the middle of a header would hold a whole
     /// buffer otherwise.
-    pub(crate) fn give_but_start(&mut self, buffer: BytesMut) -> Option<BytesMut> {
+    #[must_use]
+    pub fn give_but_start(&mut self, buffer: BytesMut) -> Option<BytesMut> {
         if buffer.len() >= COPIED_BELOW {
             return Some(buffer);
         }
@@ -65,7 +68,7 @@ impl ReadBuffers {
     }
 
     /// Takes an empty buffer back. Its slices may still be in use.
-    pub(crate) fn give(&mut self, mut buffer: BytesMut) {
+    pub fn give(&mut self, mut buffer: BytesMut) {
         buffer.clear();
         if self.kept.len() < KEPT {
             self.kept.push_back(buffer);
@@ -73,14 +76,14 @@ impl ReadBuffers {
     }
 
     /// Keeps the buffer that is warm in the cache, if any.
-    pub(crate) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         let spare = self.kept.len().saturating_sub(1);
         self.kept.drain(..spare);
     }
 
     /// Makes room in a buffer that holds the start of a message of which `wanted` octets are
     /// missing.
-    pub(crate) fn make_room(buffer: &mut BytesMut, wanted: usize) {
+    pub fn make_room(buffer: &mut BytesMut, wanted: usize) {
         // A length that the peer only announces is not worth more than this at once.
         let wanted = wanted.clamp(LEAST_ROOM / 4, 1024 * 1024);
         if buffer.capacity() - buffer.len() < wanted && !buffer.try_reclaim(wanted) {

@@ -23,7 +23,7 @@ impl Named {
 }
 
 struct Scene {
-    turns: Turns<u32, Named>,
+    turns: LeaderFollower<u32, Named>,
     woken: Rc<RefCell<Vec<u32>>>,
     now: Instant,
 }
@@ -31,7 +31,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         Self {
-            turns: Turns::new(),
+            turns: LeaderFollower::new(),
             woken: Rc::default(),
             now: Instant::now(),
         }
@@ -77,31 +77,34 @@ fn answers_that_come_together_combine_the_next_requests() {
     for name in 1..=2 {
         scene.arrive(name);
         assert_eq!(scene.unlock(), NOBODY, "{name} took its answer");
-        assert!(scene.turns.are_combined(scene.now), "{name} calls again");
+        assert!(scene.turns.is_coalescing(scene.now), "{name} calls again");
         scene.sleep(name);
         assert_eq!(scene.unlock(), NOBODY);
     }
     // The last one hands over, to who has waited longest.
     scene.arrive(3);
     assert_eq!(scene.unlock(), [4]);
-    assert!(scene.turns.are_combined(scene.now), "3 calls before 4 came");
+    assert!(
+        scene.turns.is_coalescing(scene.now),
+        "3 calls before 4 came"
+    );
     scene.sleep(3);
     assert_eq!(scene.unlock(), NOBODY);
     scene.arrive(4);
-    assert!(!scene.turns.are_combined(scene.now), "4 writes and reads");
+    assert!(!scene.turns.is_coalescing(scene.now), "4 writes and reads");
 }
 
 #[test]
 fn who_is_alone_or_in_small_company_writes_at_once() {
     let mut scene = Scene::new();
-    assert!(!scene.turns.are_combined(scene.now));
+    assert!(!scene.turns.is_coalescing(scene.now));
     scene.turns.begin_to_lead(false);
     scene.sleep(1);
     scene.sleep(2);
     scene.reads(&[1]);
     // 2 is to lead: this thread may have its own answer and not come again.
     assert_eq!(scene.unlock(), [1, 2]);
-    assert!(!scene.turns.are_combined(scene.now));
+    assert!(!scene.turns.is_coalescing(scene.now));
     // It is not done again each time that somebody lets go of the lock.
     scene.arrive(1);
     assert_eq!(scene.unlock(), NOBODY);
@@ -115,7 +118,7 @@ fn who_comes_late_is_not_waited_for() {
     scene.reads(&[1, 2]);
     assert_eq!(scene.unlock(), [1, 2]);
     let late = scene.now + WAIT_AT_MOST;
-    assert!(scene.turns.are_combined(scene.now) && !scene.turns.are_combined(late));
+    assert!(scene.turns.is_coalescing(scene.now) && !scene.turns.is_coalescing(late));
     // Who called leads. When they come, nothing is to be done.
     scene.turns.begin_to_lead(false);
     for name in 1..=2 {
@@ -152,6 +155,6 @@ fn everybody_is_woken_once() {
     scene.turns.wake_all();
     assert_eq!(scene.unlock(), [2, 1, 3]);
     (1..=3).for_each(|name| scene.arrive(name));
-    assert!(!scene.turns.has_company());
-    assert_eq!((scene.turns.returning, scene.turns.heirs), (0, 0));
+    assert!(scene.turns.asleep() + scene.turns.returning() == 0);
+    assert_eq!((scene.turns.returning, scene.turns.successors), (0, 0));
 }

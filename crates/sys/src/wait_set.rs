@@ -3,12 +3,12 @@
 //! A thread that wakes others one by one is put aside after the first on a core that they share, and
 //! comes back for each of the others. Woken together they are all ready before it goes on.
 //!
-//! A berth is a bit of two words. Who wakes sets bits of the one, looks in the other for those whose
+//! A slot is a bit of two words. Who wakes sets bits of the one, looks in the other for those whose
 //! threads sleep, and has the kernel wake these (`FUTEX_WAKE_BITSET`). Who goes to sleep says so, then
 //! looks whether it was woken, and sleeps only if the word is still as it was then. At least one of the
 //! two sees the other, so no wake-up is lost; `loom_tests` tries every order.
 //!
-//! A thread may first ask a few times whether it [is woken](Berths::is_woken) and let others run
+//! A thread may first ask a few times whether it [is woken](WaitSet::is_woken) and let others run
 //! meanwhile: then nobody needs to wake it.
 
 use crate::socket::timespec;
@@ -25,16 +25,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[cfg(not(all(test, loom)))]
 use futex::Kernel;
 
-/// Berths of one word.
+/// WaitSet of one word.
 const A_WORD: usize = u32::BITS as usize;
 
-/// Threads that share one connection are seldom more than these words' berths.
+/// Threads that share one connection are seldom more than these words' slots.
 const WORDS: usize = if cfg!(all(test, loom)) { 1 } else { 4 };
 
 /// Places for up to 128 threads to sleep in.
 #[derive(Debug)]
-pub struct Berths {
-    /// Bit set: its thread is woken and has not left its berth.
+pub struct WaitSet {
+    /// Bit set: its thread is woken and has not left its slot.
     woken: [AtomicU32; WORDS],
     /// Bit set: its thread sleeps, or is about to.
     asleep: [AtomicU32; WORDS],
@@ -44,9 +44,9 @@ pub struct Berths {
 
 /// One place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Berth(u8);
+pub struct WaitSlot(u8);
 
-impl Berth {
+impl WaitSlot {
     const fn word(self) -> usize {
         self.0 as usize / A_WORD % WORDS
     }
@@ -56,13 +56,13 @@ impl Berth {
     }
 }
 
-impl Default for Berths {
+impl Default for WaitSet {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Berths {
+impl WaitSet {
     /// All are free.
     #[must_use]
     pub fn new() -> Self {
@@ -77,18 +77,18 @@ impl Berths {
 
     /// Takes a place, if one is free. Who wakes its thread from now on does not do so in vain.
     #[must_use]
-    pub fn take(&self) -> Option<Berth> {
+    pub fn take(&self) -> Option<WaitSlot> {
         for (word, taken) in self.taken.iter().enumerate() {
             loop {
                 let free = (!taken.load(Ordering::Relaxed)).trailing_zeros() as usize;
                 if free == A_WORD {
                     break;
                 }
-                let berth = Berth((word * A_WORD + free) as u8);
-                if taken.fetch_or(berth.bit(), Ordering::Acquire) & berth.bit() == 0 {
+                let slot = WaitSlot((word * A_WORD + free) as u8);
+                if taken.fetch_or(slot.bit(), Ordering::Acquire) & slot.bit() == 0 {
                     // Left over when its last thread was woken too late.
-                    self.woken[word].fetch_and(!berth.bit(), Ordering::Relaxed);
-                    return Some(berth);
+                    self.woken[word].fetch_and(!slot.bit(), Ordering::Relaxed);
+                    return Some(slot);
                 }
             }
         }
@@ -96,41 +96,41 @@ impl Berths {
     }
 
     /// Gives a place back.
-    pub fn give(&self, berth: Berth) {
-        self.taken[berth.word()].fetch_and(!berth.bit(), Ordering::Release);
+    pub fn give(&self, slot: WaitSlot) {
+        self.taken[slot.word()].fetch_and(!slot.bit(), Ordering::Release);
     }
 
     /// Whether this thread was woken since it last found so, or slept.
     #[must_use]
-    pub fn is_woken(&self, berth: Berth) -> bool {
-        let word = &self.woken[berth.word()];
-        let is_woken = word.load(Ordering::Acquire) & berth.bit() != 0;
+    pub fn is_woken(&self, slot: WaitSlot) -> bool {
+        let word = &self.woken[slot.word()];
+        let is_woken = word.load(Ordering::Acquire) & slot.bit() != 0;
         if is_woken {
-            word.fetch_and(!berth.bit(), Ordering::Relaxed);
+            word.fetch_and(!slot.bit(), Ordering::Relaxed);
         }
         is_woken
     }
 
     /// Sleeps until woken, at most so long. May end earlier, as parking may: the thread that had the
     /// place before may be woken late.
-    pub fn sleep(&self, berth: Berth, at_most: Option<Duration>) {
+    pub fn sleep(&self, slot: WaitSlot, at_most: Option<Duration>) {
         let until = at_most.map(after_now);
-        let asleep = &self.asleep[berth.word()];
+        let asleep = &self.asleep[slot.word()];
         // Whoever looks there later sees it; of who looked before, what it had woken is seen here.
-        asleep.fetch_or(berth.bit(), Ordering::AcqRel);
-        self.sleep_until(berth, until.as_ref());
-        asleep.fetch_and(!berth.bit(), Ordering::Relaxed);
+        asleep.fetch_or(slot.bit(), Ordering::AcqRel);
+        self.sleep_until(slot, until.as_ref());
+        asleep.fetch_and(!slot.bit(), Ordering::Relaxed);
     }
 
-    fn sleep_until(&self, berth: Berth, until: Option<&libc::timespec>) {
-        let word = &self.woken[berth.word()];
+    fn sleep_until(&self, slot: WaitSlot, until: Option<&libc::timespec>) {
+        let word = &self.woken[slot.word()];
         loop {
             let value = word.load(Ordering::Acquire);
-            if value & berth.bit() != 0 {
-                word.fetch_and(!berth.bit(), Ordering::Relaxed);
+            if value & slot.bit() != 0 {
+                word.fetch_and(!slot.bit(), Ordering::Relaxed);
                 return;
             }
-            if let Err(error) = self.kernel.wait(word, value, until, berth.bit()) {
+            if let Err(error) = self.kernel.wait(word, value, until, slot.bit()) {
                 match error.kind() {
                     // Others were woken, or a signal came.
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
@@ -141,10 +141,10 @@ impl Berths {
     }
 
     /// Wakes the threads in these places; nothing happens to those that are awake.
-    pub fn wake(&self, berths: impl IntoIterator<Item = Berth>) {
+    pub fn wake(&self, slots: impl IntoIterator<Item = WaitSlot>) {
         let mut bits = [0; WORDS];
-        for berth in berths {
-            bits[berth.word()] |= berth.bit();
+        for slot in slots {
+            bits[slot.word()] |= slot.bit();
         }
         for ((woken, asleep), bits) in self.woken.iter().zip(&self.asleep).zip(bits) {
             if bits == 0 {
@@ -247,75 +247,75 @@ mod tests {
 
     #[test]
     fn who_was_woken_before_it_sleeps_does_not_sleep() {
-        let berths = Berths::new();
-        let berth = berths.take().unwrap();
-        berths.wake([berth]);
-        berths.sleep(berth, None);
+        let set = WaitSet::new();
+        let slot = set.take().unwrap();
+        set.wake([slot]);
+        set.sleep(slot, None);
         // Once only.
         let before = Instant::now();
-        berths.sleep(berth, Some(Duration::from_millis(5)));
+        set.sleep(slot, Some(Duration::from_millis(5)));
         assert!(before.elapsed() >= Duration::from_millis(5));
     }
 
     #[test]
     fn places_are_used_again_without_what_was_left_of_the_last() {
-        let berths = Berths::new();
-        let first = berths.take().unwrap();
-        berths.give(first);
-        berths.wake([first]);
-        assert_eq!(berths.take(), Some(first));
+        let set = WaitSet::new();
+        let first = set.take().unwrap();
+        set.give(first);
+        set.wake([first]);
+        assert_eq!(set.take(), Some(first));
         let before = Instant::now();
-        berths.sleep(first, Some(Duration::from_millis(5)));
+        set.sleep(first, Some(Duration::from_millis(5)));
         assert!(before.elapsed() >= Duration::from_millis(5));
         let mut all = vec![first];
-        while let Some(berth) = berths.take() {
-            assert!(!all.contains(&berth));
-            all.push(berth);
+        while let Some(slot) = set.take() {
+            assert!(!all.contains(&slot));
+            all.push(slot);
         }
         assert_eq!(all.len(), WORDS * A_WORD);
-        berths.give(all[77]);
-        assert_eq!(berths.take(), Some(all[77]));
+        set.give(all[77]);
+        assert_eq!(set.take(), Some(all[77]));
     }
 
     #[test]
     fn who_asks_is_woken_without_sleeping() {
-        let berths = Berths::new();
-        let berth = berths.take().unwrap();
-        assert!(!berths.is_woken(berth));
+        let set = WaitSet::new();
+        let slot = set.take().unwrap();
+        assert!(!set.is_woken(slot));
         std::thread::scope(|scope| {
-            scope.spawn(|| berths.wake([berth]));
+            scope.spawn(|| set.wake([slot]));
             let until = Instant::now() + Duration::from_secs(20);
-            while !berths.is_woken(berth) {
+            while !set.is_woken(slot) {
                 assert!(Instant::now() < until);
                 std::thread::yield_now();
             }
         });
-        assert!(!berths.is_woken(berth), "once only");
+        assert!(!set.is_woken(slot), "once only");
     }
 
     #[test]
     fn only_those_that_are_meant_wake() {
-        let berths = Arc::new(Berths::new());
+        let set = Arc::new(WaitSet::new());
         let awake = Arc::new(AtomicUsize::new(0));
-        let taken: Vec<_> = (0..40).map(|_| berths.take().unwrap()).collect();
+        let taken: Vec<_> = (0..40).map(|_| set.take().unwrap()).collect();
         let threads: Vec<_> = taken
             .iter()
-            .map(|berth| {
-                let (berths, awake, berth) = (Arc::clone(&berths), Arc::clone(&awake), *berth);
+            .map(|slot| {
+                let (set, awake, slot) = (Arc::clone(&set), Arc::clone(&awake), *slot);
                 std::thread::spawn(move || {
-                    berths.sleep(berth, None);
+                    set.sleep(slot, None);
                     awake.fetch_add(1, Ordering::SeqCst);
                 })
             })
             .collect();
         let (some, others) = taken.split_at(35);
-        berths.wake(some.iter().copied());
+        set.wake(some.iter().copied());
         let mut threads = threads.into_iter();
         for thread in threads.by_ref().take(35) {
             thread.join().unwrap();
         }
         assert_eq!(awake.load(Ordering::SeqCst), 35);
-        berths.wake(others.iter().copied());
+        set.wake(others.iter().copied());
         for thread in threads {
             thread.join().unwrap();
         }
@@ -371,20 +371,20 @@ mod loom_tests {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {
-            let berths = Arc::new(Berths::new());
-            let places = [berths.take().unwrap(), berths.take().unwrap()];
-            let sleepers = places.map(|berth| {
-                let berths = Arc::clone(&berths);
+            let set = Arc::new(WaitSet::new());
+            let places = [set.take().unwrap(), set.take().unwrap()];
+            let sleepers = places.map(|slot| {
+                let set = Arc::clone(&set);
                 thread::spawn(move || {
                     thread::yield_now();
-                    if !berths.is_woken(berth) {
-                        berths.sleep(berth, None);
+                    if !set.is_woken(slot) {
+                        set.sleep(slot, None);
                     }
-                    berths.give(berth);
+                    set.give(slot);
                 })
             });
-            berths.wake([places[0]]);
-            berths.wake(places);
+            set.wake([places[0]]);
+            set.wake(places);
             for sleeper in sleepers {
                 sleeper.join().unwrap();
             }
