@@ -12,7 +12,7 @@
 //!
 //! What it costs: nothing while idle; while it does not pay, one wait in [`LOOK_AGAIN`] or fewer; while
 //! it does, at most that time and [`LOOKS`] looks of the caller's core a wait, of which other threads that
-//! want it get their share. `docs/performance.md` has the figures.
+//! want it get their share. `docs/journal/waiting.md` has the figures.
 
 #[cfg(any(test, doc))]
 use crate::may_yield;

@@ -4,7 +4,7 @@
 //! A hypervisor may move virtual cores between real ones that share a cache and real ones that do not.
 //! Nothing else tells: each core computes as fast as before, no time is stolen, and yet every message
 //! between the two takes two to eight times as long on its way through caches
-//! (`docs/performance.md`, "The machine's two states"). So a session asks before and after each run.
+//! (`docs/journal/machine-states.md`, "The machine's two states"). So a session asks before and after each run.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -26,7 +26,7 @@ pub struct ClientOptions {
     /// How long a caller that drives its connection itself, blocking or by
     /// [`EventLoop::run_once`](crate::EventLoop::run_once), asks the socket again before it sleeps, as
     /// long as answers come meanwhile: they come sooner then, at more CPU for the caller and less for
-    /// the service (`docs/performance.md` has the figures, and why it is on). Between two looks it lets
+    /// the service (`docs/journal/waiting.md` has the figures, and why it is on). Between two looks it lets
     /// other threads run, and it looks eight times however long that takes, so that callers that share a
     /// core go round without being put to sleep. It stops by itself when answers take longer or the core
     /// is wanted by threads that just work, and costs nothing while idle. Default 20 us; zero: off.
