@@ -49,7 +49,7 @@ struct Cli {
 #[command(next_help_heading = "Log")]
 struct LogArgs {
     /// What is logged on standard error: off, error, warn, info, debug, trace, or levels by module
-    /// (warn,corewire_core5g::amf=debug) [default: COREWIRE_LOG, else info]
+    /// (warn,corewire_core5g_amf=debug) [default: COREWIRE_LOG, else info]
     #[arg(long = "log", global = true, value_name = "LEVELS")]
     levels: Option<log::Targets>,
     /// Lines of one kind that are logged in a second; of the rest only the number

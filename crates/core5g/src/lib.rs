@@ -27,24 +27,26 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod amf;
 mod program;
+#[allow(
+    unused_imports,
+    dead_code,
+    reason = "its documents are those of the service interfaces, and go when it moves"
+)]
 mod smf;
-#[cfg(test)]
-mod transcripts;
 
 pub use corewire_core5g_aka as aka;
 pub use corewire_core5g_nas as nas;
 pub use corewire_core5g_ngap as ngap;
-use corewire_core5g_runtime::{
-    self as runtime, due, event_loops, ports, selection, source3, tls, trace,
-};
+use corewire_core5g_runtime::{self as runtime, due, event_loops, ports, source3, tls};
 pub use corewire_core5g_sbi as sbi;
 use corewire_core5g_sbi::token;
 pub use corewire_core5g_subscribers as subscribers;
+#[cfg(test)]
+use corewire_core5g_transcripts as transcripts;
 use corewire_core5g_upf as upf;
 
-pub use amf::AmfArgs;
+pub use corewire_core5g_amf::AmfArgs;
 pub use corewire_core5g_ausf::AusfArgs;
 pub use corewire_core5g_nrf::NrfArgs;
 pub use corewire_core5g_ran::RanArgs;

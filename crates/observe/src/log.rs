@@ -39,7 +39,7 @@ static LINES: OnceLock<Lines> = OnceLock::new();
 #[non_exhaustive]
 pub struct Options {
     /// Which events are written: a level, or levels by module
-    /// (`warn,corewire_core5g::amf=debug`). Default: `info`.
+    /// (`warn,corewire_core5g_amf=debug`). Default: `info`.
     pub levels: Targets,
     /// Lines of one kind that are written a second. Default: 20; 0 is taken as 1.
     pub lines_per_second: u32,

@@ -8,4 +8,5 @@
 pub mod ausf;
 pub mod common;
 pub mod nrf;
+pub mod smf;
 pub mod udm;

@@ -33,6 +33,13 @@ pub struct Snssai {
 }
 
 impl Snssai {
+    /// The differentiator's octets, when it is one.
+    pub fn differentiator(&self) -> Option<[u8; 3]> {
+        let digits = self.sd.as_deref().filter(|sd| sd.len() == 6)?;
+        let [_, a, b, c] = u32::from_str_radix(digits, 16).ok()?.to_be_bytes();
+        Some([a, b, c])
+    }
+
     /// Whether both are the same slice; digits are not case-sensitive.
     pub fn is(&self, other: &Self) -> bool {
         self.sst == other.sst
@@ -41,6 +48,16 @@ impl Snssai {
                 (Some(one), Some(two)) => one.eq_ignore_ascii_case(two),
                 _ => false,
             }
+    }
+}
+
+impl From<corewire_core5g_nas::Snssai> for Snssai {
+    fn from(slice: corewire_core5g_nas::Snssai) -> Self {
+        let hex = |[a, b, c]: [u8; 3]| format!("{a:02x}{b:02x}{c:02x}");
+        Self {
+            sst: slice.sst,
+            sd: slice.sd.map(hex),
+        }
     }
 }
 
@@ -100,6 +117,26 @@ pub struct TaiModel {
 pub struct Ambr {
     pub uplink: String,
     pub downlink: String,
+}
+
+/// BitRate (TS 29.571, 5.5.2) in bit/s: `"1 Gbps"`.
+pub fn bit_rate(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_once(' ')?;
+    let number: f64 = number.parse().ok()?;
+    let factor = match unit {
+        "bps" => 1.0,
+        "Kbps" => 1e3,
+        "Mbps" => 1e6,
+        "Gbps" => 1e9,
+        "Tbps" => 1e12,
+        _ => return None,
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "casting saturates"
+    )]
+    Some((number * factor) as u64)
 }
 
 /// Where something else is (TS 29.571, `Link`).
