@@ -24,7 +24,9 @@ pub(in crate::smf) async fn session_management(
 ) -> Result<Option<SessionSubscription>, SbiFailure> {
     let nssai = serde_json::to_string(slice).unwrap_or_default();
     let nssai = percent::encode(&nssai);
-    let path = format!("/nudm-sdm/v2/{supi}/sm-data?single-nssai={nssai}&dnn={dnn}");
+    // A UE may write any octets as a DNN.
+    let name = percent::encode(dnn);
+    let path = format!("/nudm-sdm/v2/{supi}/sm-data?single-nssai={nssai}&dnn={name}");
     match sbi.call("nudm-sdm", SbiRequest::get(path)).await {
         Ok(answer) => Ok(subscription::read(&answer.json::<Value>()?, slice, dnn)),
         Err(failure) if failure.status() == Some(404) => Ok(None),
