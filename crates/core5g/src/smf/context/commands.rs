@@ -15,6 +15,8 @@ const ATTEMPTS: u32 = 5;
 /// What a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::smf) enum Kind {
+    /// PDU SESSION ESTABLISHMENT ACCEPT of an earlier process: what the gNB then says is waited for.
+    Establishment,
     /// PDU SESSION MODIFICATION COMMAND: T3591.
     Modification,
     /// PDU SESSION RELEASE COMMAND: T3592.
@@ -32,7 +34,8 @@ pub(in crate::smf) enum Expiry {
 
 struct Command {
     kind: Kind,
-    pti: u8,
+    /// Its transaction; that of an earlier process's is not known.
+    pti: Option<u8>,
     message: Bytes,
     sent: u32,
     until: Instant,
@@ -58,19 +61,36 @@ impl Commands {
         let until = now + TIMER;
         let command = Command {
             kind,
-            pti,
+            pti: Some(pti),
             message,
             sent: 1,
             until,
         };
+        self.insert(session, command);
+    }
+
+    /// An earlier process has sent a command, or was about to: its answer is waited for once more.
+    pub(in crate::smf) fn left(&self, now: Instant, session: SmContextRef, kind: Kind) {
+        let command = Command {
+            kind,
+            pti: None,
+            message: Bytes::new(),
+            sent: ATTEMPTS,
+            until: now + TIMER,
+        };
+        self.insert(session, command);
+    }
+
+    fn insert(&self, session: SmContextRef, command: Command) {
+        self.due.push(command.until, session);
         self.lock().insert(session, command);
-        self.due.push(until, session);
     }
 
     /// The UE answers; says whether a command of this kind and transaction waited for that.
     pub(in crate::smf) fn answered(&self, session: SmContextRef, kind: Kind, pti: u8) -> bool {
         let mut waiting = self.lock();
-        let fits = |command: &Command| (command.kind, command.pti) == (kind, pti);
+        let fits =
+            |command: &Command| command.kind == kind && command.pti.is_none_or(|own| own == pti);
         let is_answer = waiting.get(&session).is_some_and(fits);
         if is_answer {
             waiting.remove(&session);
@@ -86,10 +106,8 @@ impl Commands {
     /// The UE could not take the command of this transaction: it is not sent again.
     pub(in crate::smf) fn refused(&self, session: SmContextRef, pti: u8) {
         let mut waiting = self.lock();
-        if waiting
-            .get(&session)
-            .is_some_and(|command| command.pti == pti)
-        {
+        let is_it = |command: &Command| command.pti == Some(pti);
+        if waiting.get(&session).is_some_and(is_it) {
             waiting.remove(&session);
         }
     }
@@ -158,6 +176,20 @@ mod tests {
         let given_up = Expiry::GivenUp(Kind::Release);
         assert_eq!(commands.handle_timeout(now), [(one, given_up)]);
         assert_eq!(commands.handle_timeout(now + 10 * TIMER), []);
+    }
+
+    #[test]
+    fn what_an_earlier_process_has_sent_is_answered_by_any_transaction_or_given_up() {
+        let commands = Commands::default();
+        let maker = "127.0.0.1:7000".parse().expect("an address");
+        let [one, two] = [1, 2].map(|number| SmContextRef::new(maker, number));
+        let now = Instant::now();
+        commands.left(now, one, Kind::Release);
+        commands.left(now, two, Kind::Establishment);
+        assert!(!commands.answered(one, Kind::Modification, 7));
+        assert!(commands.answered(one, Kind::Release, 7));
+        let given_up = Expiry::GivenUp(Kind::Establishment);
+        assert_eq!(commands.handle_timeout(now + TIMER), [(two, given_up)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::release;
 use crate::smf::context::commands::{Expiry, Kind};
 use crate::smf::context::replica::Replica;
-use crate::smf::context::session::SmContext;
+use crate::smf::context::session::{SmContext, State};
 use crate::smf::peers::namf;
 use crate::smf::ports::Sbi;
 use std::sync::Arc;
@@ -25,7 +25,12 @@ pub(in crate::smf) async fn expired(
         }
         Expiry::GivenUp(kind) => {
             tracing::info!(name: "ue-silent", "{reference}: the UE does not answer a command: {kind:?}");
-            if kind == Kind::Release {
+            let is_unfinished = match kind {
+                Kind::Establishment => context.state == State::Establishing,
+                Kind::Modification => false,
+                Kind::Release => true,
+            };
+            if is_unfinished {
                 release::end(replica, &context, sbi).await;
             }
         }

@@ -1,12 +1,14 @@
 //! What an earlier process of this replica has left (TS 23.527, 4): addresses that are taken, and tunnels
 //! without a session.
 
+use crate::smf::context::commands::Kind;
 use crate::smf::context::reference::SmContextRef;
 use crate::smf::context::replica::Replica;
-use crate::smf::context::session::SmContext;
+use crate::smf::context::session::{SmContext, State};
 use crate::smf::peers::nudsf;
 use crate::smf::peers::upf::UserPlane as _;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -34,6 +36,7 @@ pub(in crate::smf) async fn run(replica: &Replica, has_ended: impl Fn() -> bool)
         }
     };
     keep_addresses(replica, &stored);
+    wait_for_unfinished(replica, &stored);
     replica.recovered.store(true, Ordering::Release);
     let stored: HashSet<SmContextRef> = stored.iter().map(|context| context.reference).collect();
     let left = at_upf.unwrap_or_default().into_iter();
@@ -52,6 +55,29 @@ fn keep_addresses(replica: &Replica, stored: &[SmContext]) {
             pools.keep(&context.dnn, context.address, context.reference);
         }
     }
+}
+
+/// What this replica has begun, and its earlier process has not brought to an end, is waited for once more: a
+/// UE that was told nothing asks again, and nobody else would end the context that it does not have.
+fn wait_for_unfinished(replica: &Replica, stored: &[SmContext]) {
+    let now = replica.clock.now();
+    for context in stored {
+        let kind = match context.state {
+            State::Establishing => Kind::Establishment,
+            State::Releasing => Kind::Release,
+            State::Active | State::Inactive => continue,
+        };
+        let is_ours = context.reference.maker() == replica.own.maker;
+        if is_ours
+            && replica
+                .sessions
+                .take_over(Arc::new(context.clone()))
+                .is_some()
+        {
+            replica.commands.left(now, context.reference, kind);
+        }
+    }
+    replica.count();
 }
 
 /// Completes when addresses can be given away; says whether they can, which is not so while the store does
