@@ -9,7 +9,7 @@
 //! | `leader_follower` | threads that share a connection: one reads for all |
 //! | `halves` | when half of many calls is written ahead of the rest |
 //! | `read_buffers` | memory to read into, which idle connections do not hold |
-//! | `resolver` | names of hosts |
+//! | `resolver`, `lookup` | names of hosts, looked up by threads of their own |
 //!
 //! Not here: protocols, and what is `unsafe` (`corewire-sys`, with the wait set that followers sleep in).
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -19,6 +19,7 @@ mod adaptive_spin;
 mod clock;
 mod halves;
 mod leader_follower;
+mod lookup;
 mod read_buffers;
 mod resolver;
 mod shm_polling;
@@ -28,6 +29,7 @@ pub use adaptive_spin::{AdaptiveSpin, SpinEnd, SpinWait};
 pub use clock::{after, clock};
 pub use halves::is_half;
 pub use leader_follower::{Leader, LeaderFollower};
+pub use lookup::{Answer, Lookup};
 pub use read_buffers::{COPIED_BELOW, ReadBuffers};
 pub use resolver::{Resolver, ipv4_first};
 pub use shm_polling::{LOOKS_A_TURN, ShmPolling};

@@ -1,21 +1,16 @@
-//! Names of hosts, looked up in threads of their own: a name server that does not answer keeps the
-//! system's resolver busy for many seconds, and whoever asks here waits no longer than it wants to.
-//!
-//! A name is looked up once at a time, whoever asks; what comes after they stopped waiting is there for
-//! the next who asks.
+//! Names of hosts: many of them, each looked up for as many as ask, and no more threads than a few.
 
-use corewire_driver::clock;
+use corewire_driver::{Lookup, Resolver, clock};
 use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Names that are looked up at the same time: each takes a thread, for as long as the system's
 /// resolver does.
 const MOST_LOOKUPS: usize = 16;
-/// An answer holds as long: whoever stopped waiting for it asks again before.
+/// An answer holds as long: a sender that stopped waiting for it asks again before.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The addresses of "host:port", at the latest after `wait`. Addresses that are written out need no
@@ -24,100 +19,60 @@ const FRESH: Duration = Duration::from_secs(2);
 /// # Errors
 /// What the resolver says, or that it did not say anything in time.
 pub(crate) fn addresses(name: &str, wait: Duration) -> io::Result<Vec<SocketAddr>> {
-    static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(system));
+    static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(Resolver::default()));
     match name.parse() {
         Ok(address) => Ok(vec![address]),
         Err(_) => NAMES.addresses(name, wait),
     }
 }
 
-fn system(name: &str) -> io::Result<Vec<SocketAddr>> {
-    name.to_socket_addrs().map(Iterator::collect)
-}
-
-/// What a resolver answers. Errors are kept as text: several may be told.
-type Answer = Result<Vec<SocketAddr>, String>;
-
 struct Names {
-    ask: fn(&str) -> io::Result<Vec<SocketAddr>>,
-    shared: Arc<Shared>,
-}
-
-#[derive(Default)]
-struct Shared {
-    lookups: Mutex<HashMap<String, Lookup>>,
-    answered: Condvar,
-}
-
-enum Lookup {
-    UnderWay,
-    Answered(Instant, Answer),
+    resolver: Resolver,
+    lookups: Mutex<HashMap<String, Arc<Lookup>>>,
 }
 
 impl Names {
-    fn new(ask: fn(&str) -> io::Result<Vec<SocketAddr>>) -> Self {
+    fn new(resolver: Resolver) -> Self {
         Self {
-            ask,
-            shared: Arc::default(),
+            resolver,
+            lookups: Mutex::default(),
         }
     }
 
     fn addresses(&self, name: &str, wait: Duration) -> io::Result<Vec<SocketAddr>> {
         let end = clock() + wait;
-        let mut lookups = self.shared.lookups();
-        lookups.retain(|_, lookup| match lookup {
-            Lookup::UnderWay => true,
-            Lookup::Answered(at, _) => at.elapsed() < FRESH,
-        });
-        if !lookups.contains_key(name) {
-            self.begin(&mut lookups, name)?;
-        }
         loop {
-            match lookups.get(name) {
-                Some(Lookup::UnderWay) => {}
-                Some(Lookup::Answered(_, answer)) => {
-                    return answer.clone().map_err(io::Error::other);
-                }
-                // It came, and was too old before this thread ran.
-                None => self.begin(&mut lookups, name)?,
+            let lookup = self.lookup(name)?;
+            if let Some(answer) = lookup.wait(FRESH, end) {
+                return answer.map_err(io::Error::other);
             }
-            let left = end.saturating_duration_since(clock());
-            if left.is_zero() {
+            if clock() >= end {
                 let error = format!("no name server told the address of {name} in time");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, error));
             }
-            let waited = self.shared.answered.wait_timeout(lookups, left);
-            (lookups, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            // It came, and was too old before this thread ran.
         }
     }
 
-    fn begin(&self, lookups: &mut HashMap<String, Lookup>, name: &str) -> io::Result<()> {
-        let under_way = lookups.values();
-        if under_way
-            .filter(|it| matches!(it, Lookup::UnderWay))
-            .count()
-            >= MOST_LOOKUPS
-        {
+    /// What is under way, or was answered a moment ago; else it is begun.
+    fn lookup(&self, name: &str) -> io::Result<Arc<Lookup>> {
+        let mut lookups = self.lookups();
+        lookups.retain(|_, lookup| lookup.is_under_way() || lookup.answer(FRESH).is_some());
+        if let Some(lookup) = lookups.get(name) {
+            return Ok(Arc::clone(lookup));
+        }
+        let under_way = lookups.values().filter(|lookup| lookup.is_under_way());
+        if under_way.count() >= MOST_LOOKUPS {
             let error = format!("{MOST_LOOKUPS} other names are being looked up");
             return Err(io::Error::new(io::ErrorKind::TimedOut, error));
         }
-        let (ask, shared) = (self.ask, Arc::clone(&self.shared));
-        let asked = name.to_owned();
-        thread::Builder::new()
-            .name("rmr-names".to_owned())
-            .spawn(move || {
-                let answer = ask(&asked).map_err(|error| error.to_string());
-                let mut lookups = shared.lookups();
-                lookups.insert(asked, Lookup::Answered(clock(), answer));
-                shared.answered.notify_all();
-            })?;
-        lookups.insert(name.to_owned(), Lookup::UnderWay);
-        Ok(())
+        let lookup = Lookup::new(name.to_owned(), self.resolver.clone());
+        lookup.begin(Duration::ZERO)?;
+        lookups.insert(name.to_owned(), Arc::clone(&lookup));
+        Ok(lookup)
     }
-}
 
-impl Shared {
-    fn lookups(&self) -> MutexGuard<'_, HashMap<String, Lookup>> {
+    fn lookups(&self) -> MutexGuard<'_, HashMap<String, Arc<Lookup>>> {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -142,11 +97,11 @@ mod tests {
     fn nobody_waits_longer_than_it_wants_to_and_the_answer_is_kept() {
         static GATE: Mutex<()> = Mutex::new(());
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let names = Names::new(|_| {
+        let names = Names::new(Resolver::new(|_| {
             ASKED.fetch_add(1, Ordering::Relaxed);
             drop(GATE.lock());
             Ok(vec!["192.0.2.1:1".parse().unwrap()])
-        });
+        }));
         let closed = GATE.lock().unwrap();
         for _ in 0..3 {
             let error = names.addresses("slow:1", SHORT).unwrap_err();
@@ -161,11 +116,11 @@ mod tests {
     fn threads_are_bounded() {
         static GATE: Mutex<()> = Mutex::new(());
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let names = Names::new(|_| {
+        let names = Names::new(Resolver::new(|_| {
             ASKED.fetch_add(1, Ordering::Relaxed);
             drop(GATE.lock());
             Err(io::ErrorKind::NotFound.into())
-        });
+        }));
         let closed = GATE.lock().unwrap();
         for number in 0..2 * MOST_LOOKUPS {
             let name = format!("host-{number}:1");

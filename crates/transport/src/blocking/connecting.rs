@@ -29,7 +29,7 @@ const READ_IN_A_HANDSHAKE: usize = 16 * 1024;
 /// The way to a client's current connection.
 #[derive(Debug)]
 pub(super) struct Connecting {
-    addresses: Arc<Addresses>,
+    addresses: Addresses,
     current: Mutex<Current>,
     ended: Condvar,
 }
@@ -153,7 +153,7 @@ impl Connecting {
 fn connect(
     endpoint: &Endpoint,
     options: &ClientOptions,
-    addresses: &Arc<Addresses>,
+    addresses: &Addresses,
     until: Instant,
 ) -> io::Result<Socket> {
     let offered = options.memory_of(endpoint);

@@ -28,7 +28,7 @@ pub(crate) struct Channel {
     pub(crate) endpoint: Endpoint,
     pub(crate) options: Box<ClientOptions>,
     pub(crate) connection: Option<Key>,
-    addresses: Arc<Addresses>,
+    addresses: Addresses,
     /// Those of the host's addresses that the attempt to connect has left.
     untried: std::vec::IntoIter<Address>,
     /// When that attempt must have ended, with the handshake.
