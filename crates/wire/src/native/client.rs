@@ -2,7 +2,7 @@
 
 use super::calls::{self, Stream};
 use super::connection::{Connection, Role};
-use super::fault;
+use super::fault::Violation;
 use super::frame::{Header, flag};
 use super::outgoing::{Head, Outgoing};
 use super::reassembly::{Partial, What};
@@ -140,9 +140,9 @@ impl Connection {
         &mut self,
         header: Header,
         octets: &mut BytesMut,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Violation> {
         if !matches!(self.role, Role::Client) {
-            return Err(fault::WRONG_DIRECTION);
+            return Err(Violation::WrongDirection);
         }
         let (fields, layout) = self.layout(header, octets)?;
         let code = Code::from_number(u32::from(header.aux));
@@ -159,7 +159,7 @@ impl Connection {
             return Ok(());
         };
         if self.calls.get(slot).partial.is_some() {
-            return Err(fault::WITHIN_MESSAGE);
+            return Err(Violation::WithinMessage);
         }
         let (headers, body) = layout.take(octets)?;
         let mut response = Response {

@@ -1,7 +1,7 @@
 //! How calls and the connection end.
 
 use super::connection::{Connection, Role};
-use super::fault;
+use super::fault::Violation;
 use crate::Fault;
 use corewire_message::{CallError, Code, ErrorKind, Origin};
 
@@ -34,13 +34,13 @@ impl Connection {
     }
 
     /// The connection ends because of a fault; the peer is told unless it told us.
-    pub(super) fn fail(&mut self, what: &'static str) -> Fault {
+    pub(super) fn fail(&mut self, violation: Violation) -> Fault {
         let fault = Fault {
-            what,
+            what: violation.text(),
             offset: self.offset,
         };
-        if what != fault::CLOSED_BY_PEER {
-            let reason = format!("{what} (octet {})", self.offset);
+        if violation != Violation::ClosedByPeer {
+            let reason = format!("{violation} (octet {})", self.offset);
             self.control.close(&reason);
         }
         self.wants = 0;

@@ -1,7 +1,7 @@
 //! The fields in front of a body.
 
 use super::control::{MAX_TEXT, cut};
-use super::fault;
+use super::fault::Violation;
 use super::frame::{Header, flag};
 use corewire_message::Priority;
 
@@ -25,7 +25,7 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Reads the fields that the header's flags announce; also gives how many octets they take
     /// before the header block. Header block and body lie within the payload.
-    pub(super) fn decode(header: Header, payload: &'a [u8]) -> Result<(Self, usize), &'static str> {
+    pub(super) fn decode(header: Header, payload: &'a [u8]) -> Result<(Self, usize), Violation> {
         let mut fields = Self::default();
         // What most requests are: no fields at all.
         if header.flags & !(flag::STREAM | flag::NOT_EXECUTED) == 0 {
@@ -41,14 +41,14 @@ impl<'a> Fields<'a> {
         }
         if header.has(flag::PRIORITY) {
             let [value] = reader.array()?;
-            fields.priority = Some(Priority::try_from(value).map_err(|_| fault::PRIORITY)?);
+            fields.priority = Some(Priority::try_from(value).map_err(|_| Violation::Priority)?);
         }
         if header.has(flag::TEXT) {
             let length = usize::from(u16::from_le_bytes(reader.array()?));
             if length > MAX_TEXT {
-                return Err(fault::TEXT);
+                return Err(Violation::Text);
             }
-            let text = std::str::from_utf8(reader.slice(length)?).map_err(|_| fault::TEXT)?;
+            let text = std::str::from_utf8(reader.slice(length)?).map_err(|_| Violation::Text)?;
             fields.text = Some(text);
         }
         if header.has(flag::MORE) {
@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
         }
         let taken = payload.len() - reader.0.len();
         if reader.0.len() < fields.headers {
-            return Err(fault::FRAME_TRUNCATED);
+            return Err(Violation::FrameTruncated);
         }
         Ok((fields, taken))
     }
@@ -104,20 +104,20 @@ impl<'a> Fields<'a> {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Violation> {
         let (array, rest) = self
             .0
             .split_first_chunk::<N>()
-            .ok_or(fault::FRAME_TRUNCATED)?;
+            .ok_or(Violation::FrameTruncated)?;
         self.0 = rest;
         Ok(*array)
     }
 
-    fn slice(&mut self, length: usize) -> Result<&'a [u8], &'static str> {
+    fn slice(&mut self, length: usize) -> Result<&'a [u8], Violation> {
         let (slice, rest) = self
             .0
             .split_at_checked(length)
-            .ok_or(fault::FRAME_TRUNCATED)?;
+            .ok_or(Violation::FrameTruncated)?;
         self.0 = rest;
         Ok(slice)
     }
@@ -156,7 +156,7 @@ mod tests {
             for cut in 0..octets.len() {
                 prop_assert_eq!(
                     Fields::decode(header, &octets[..cut]),
-                    Err(fault::FRAME_TRUNCATED)
+                    Err(Violation::FrameTruncated)
                 );
             }
         }
@@ -167,15 +167,18 @@ mod tests {
         let with = |flags| Header::new(Kind::Request).with_flags(flags);
         assert_eq!(
             Fields::decode(with(flag::PRIORITY), &[32]),
-            Err(fault::PRIORITY)
+            Err(Violation::Priority)
         );
         assert_eq!(
             Fields::decode(with(flag::TEXT), &[1, 0, 0xff]),
-            Err(fault::TEXT)
+            Err(Violation::Text)
         );
         let longest = [&[0, 4][..], &[b'a'; MAX_TEXT]].concat();
         assert!(Fields::decode(with(flag::TEXT), &longest).is_ok());
         let long = [&[1, 4][..], &[b'a'; MAX_TEXT + 1]].concat();
-        assert_eq!(Fields::decode(with(flag::TEXT), &long), Err(fault::TEXT));
+        assert_eq!(
+            Fields::decode(with(flag::TEXT), &long),
+            Err(Violation::Text)
+        );
     }
 }

@@ -1,15 +1,16 @@
 //! One connection's state, and the verbs by which it is driven.
 
 use super::Config;
+use super::calls;
 use super::calls::Calls;
 use super::control::Control;
 use super::credit::{ReceiveCredit, SendCredit};
+use super::fault::Violation;
 use super::hello::{Hello, Limits};
 use super::keep_alive::{Due, KeepAlive};
 use super::operations::{KnownOperations, SentOperations};
 use super::reassembly::Partial;
 use super::send_queue::SendQueue;
-use super::{calls, fault};
 use crate::memory::Account;
 use crate::{CallId, Core, Deadlines, Fault, Input, KindOf, Outbox, Output};
 use corewire_message::{Body, CallError, Code, Event, Request, Response};
@@ -243,7 +244,7 @@ impl Core for Connection {
             Due::Nothing => {}
             Due::Ping => self.control.ping(),
             Due::Dead => {
-                self.fail(fault::SILENT);
+                self.fail(Violation::Silent);
                 self.fail_all();
             }
         }

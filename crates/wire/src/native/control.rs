@@ -1,6 +1,6 @@
 //! Small frames that go before all messages: credit, cancellation, pings, refusals.
 
-use super::fault;
+use super::fault::Violation;
 use super::frame::{Header, Kind, flag};
 use corewire_message::Code;
 
@@ -30,9 +30,9 @@ impl Control {
     }
 
     /// The peer does not read what it makes this end write.
-    pub(super) fn check(&self, limit: usize) -> Result<(), &'static str> {
+    pub(super) fn check(&self, limit: usize) -> Result<(), Violation> {
         if self.octets.len() > limit {
-            return Err(fault::CONTROL_BACKLOG);
+            return Err(Violation::ControlBacklog);
         }
         Ok(())
     }
@@ -77,9 +77,9 @@ impl Control {
     }
 
     /// Answers a ping with what it held.
-    pub(super) fn pong(&mut self, payload: &[u8], limit: u32) -> Result<(), &'static str> {
+    pub(super) fn pong(&mut self, payload: &[u8], limit: u32) -> Result<(), Violation> {
         if self.pongs >= limit {
-            return Err(fault::TOO_MANY_PINGS);
+            return Err(Violation::TooManyPings);
         }
         self.pongs += 1;
         let header = Header::new(Kind::Pong).with_length(8);
@@ -119,6 +119,6 @@ mod tests {
     fn as_many_octets_may_wait_as_the_limit_says() {
         let control = Control::new(vec![0; 10]);
         assert_eq!(control.check(10), Ok(()));
-        assert_eq!(control.check(9), Err(fault::CONTROL_BACKLOG));
+        assert_eq!(control.check(9), Err(Violation::ControlBacklog));
     }
 }

@@ -1,47 +1,111 @@
-//! What a peer can break, each by a name that can be searched for.
+//! What a peer can break.
 
-pub(super) const PREFACE: &str = "the first octets are not the native protocol's";
-pub(super) const HELLO_FIRST: &str = "the first frame is not HELLO";
-pub(super) const HELLO_AGAIN: &str = "a second HELLO";
-pub(super) const HELLO_TOO_LONG: &str = "HELLO is too long";
-pub(super) const HELLO_TRUNCATED: &str = "HELLO ends inside a field";
-pub(super) const UNKNOWN_SETTING: &str = "HELLO holds a setting that is unknown and not ignorable";
-pub(super) const SETTING_RANGE: &str = "HELLO holds a setting that is out of range";
-pub(super) const NO_COMMON_VERSION: &str = "no common protocol version";
-pub(super) const SETTLED_UNASKED: &str = "HELLO is acknowledged by an end that must not";
-pub(super) const UNKNOWN_FRAME: &str = "a frame type that is unknown and not ignorable";
-pub(super) const UNKNOWN_FLAG: &str = "a flag that is unknown for its frame type";
-pub(super) const WRONG_DIRECTION: &str = "a frame that this end does not send";
-pub(super) const DRAIN_AGAIN: &str = "a second DRAIN";
-pub(super) const FRAME_TOO_LONG: &str = "frame too long";
-pub(super) const FRAME_TRUNCATED: &str = "a frame ends inside a field";
-pub(super) const FRAME_LENGTH: &str = "a frame of fixed length has another length";
-pub(super) const MESSAGE_TOO_LONG: &str = "message too long";
-pub(super) const HEADER_BLOCK_TOO_LONG: &str = "header block too long";
-pub(super) const HEADER_BLOCK: &str = "a header block that is not one";
-pub(super) const TEXT: &str = "a status text that is too long or not UTF-8";
-pub(super) const CALL_NUMBER: &str = "a call number that this end may not use";
-pub(super) const CALL_NUMBER_IN_USE: &str = "a call number that is in use";
-pub(super) const CALL_UNKNOWN: &str = "a frame for a call that was never made";
-pub(super) const OPERATION_UNDEFINED: &str = "an operation number that was not defined";
-pub(super) const OPERATION_ORDER: &str = "an operation number defined out of order";
-pub(super) const TOO_MANY_OPERATIONS: &str = "too many operations";
-pub(super) const OPERATION_NAME: &str = "an operation name that is not one";
-pub(super) const PRIORITY: &str = "a priority above 31";
-pub(super) const NOT_A_STREAM: &str = "a stream frame for a unary call";
-pub(super) const STREAM_BODY: &str = "a stream request with a body";
-pub(super) const AFTER_FINISH: &str = "a message after the end of its side";
-pub(super) const WITHIN_MESSAGE: &str = "a frame inside a message in fragments";
-pub(super) const ANSWER_TOO_EARLY: &str = "an answer before the whole request";
-pub(super) const FRAGMENT_UNEXPECTED: &str = "a fragment of nothing";
-pub(super) const FRAGMENT_TOO_SHORT: &str = "fragment too short";
-pub(super) const FRAGMENT_PAST_END: &str = "fragments longer than their message";
-pub(super) const FRAGMENT_MISSING: &str = "fragments shorter than their message";
-pub(super) const CONNECTION_CREDIT: &str = "connection credit overrun";
-pub(super) const STREAM_CREDIT: &str = "stream credit overrun";
-pub(super) const CREDIT_OVERFLOW: &str = "credit overflow";
-pub(super) const TOO_MANY_PINGS: &str = "too many pings";
-pub(super) const CONTROL_BACKLOG: &str =
-    "too many control frames wait for a peer that does not read";
-pub(super) const SILENT: &str = "keep-alive timeout";
-pub(super) const CLOSED_BY_PEER: &str = "the peer closed the connection because of a fault";
+use std::fmt;
+
+/// A rule of the protocol that the peer broke. Its text is what logs, errors and the reason in CLOSE
+/// say, so that it can be searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Violation {
+    Preface,
+    HelloFirst,
+    HelloAgain,
+    HelloTooLong,
+    HelloTruncated,
+    UnknownSetting,
+    SettingRange,
+    NoCommonVersion,
+    SettledUnasked,
+    UnknownFrame,
+    UnknownFlag,
+    WrongDirection,
+    DrainAgain,
+    FrameTooLong,
+    FrameTruncated,
+    FrameLength,
+    MessageTooLong,
+    HeaderBlockTooLong,
+    HeaderBlock,
+    Text,
+    CallNumber,
+    CallNumberInUse,
+    CallUnknown,
+    OperationUndefined,
+    OperationOrder,
+    TooManyOperations,
+    OperationName,
+    Priority,
+    NotAStream,
+    StreamBody,
+    AfterFinish,
+    WithinMessage,
+    AnswerTooEarly,
+    FragmentUnexpected,
+    FragmentTooShort,
+    FragmentPastEnd,
+    FragmentMissing,
+    ConnectionCredit,
+    StreamCredit,
+    CreditOverflow,
+    TooManyPings,
+    ControlBacklog,
+    Silent,
+    ClosedByPeer,
+}
+
+impl Violation {
+    /// Its text.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::Preface => "the first octets are not the native protocol's",
+            Self::HelloFirst => "the first frame is not HELLO",
+            Self::HelloAgain => "a second HELLO",
+            Self::HelloTooLong => "HELLO is too long",
+            Self::HelloTruncated => "HELLO ends inside a field",
+            Self::UnknownSetting => "HELLO holds a setting that is unknown and not ignorable",
+            Self::SettingRange => "HELLO holds a setting that is out of range",
+            Self::NoCommonVersion => "no common protocol version",
+            Self::SettledUnasked => "HELLO is acknowledged by an end that must not",
+            Self::UnknownFrame => "a frame type that is unknown and not ignorable",
+            Self::UnknownFlag => "a flag that is unknown for its frame type",
+            Self::WrongDirection => "a frame that this end does not send",
+            Self::DrainAgain => "a second DRAIN",
+            Self::FrameTooLong => "frame too long",
+            Self::FrameTruncated => "a frame ends inside a field",
+            Self::FrameLength => "a frame of fixed length has another length",
+            Self::MessageTooLong => "message too long",
+            Self::HeaderBlockTooLong => "header block too long",
+            Self::HeaderBlock => "a header block that is not one",
+            Self::Text => "a status text that is too long or not UTF-8",
+            Self::CallNumber => "a call number that this end may not use",
+            Self::CallNumberInUse => "a call number that is in use",
+            Self::CallUnknown => "a frame for a call that was never made",
+            Self::OperationUndefined => "an operation number that was not defined",
+            Self::OperationOrder => "an operation number defined out of order",
+            Self::TooManyOperations => "too many operations",
+            Self::OperationName => "an operation name that is not one",
+            Self::Priority => "a priority above 31",
+            Self::NotAStream => "a stream frame for a unary call",
+            Self::StreamBody => "a stream request with a body",
+            Self::AfterFinish => "a message after the end of its side",
+            Self::WithinMessage => "a frame inside a message in fragments",
+            Self::AnswerTooEarly => "an answer before the whole request",
+            Self::FragmentUnexpected => "a fragment of nothing",
+            Self::FragmentTooShort => "fragment too short",
+            Self::FragmentPastEnd => "fragments longer than their message",
+            Self::FragmentMissing => "fragments shorter than their message",
+            Self::ConnectionCredit => "connection credit overrun",
+            Self::StreamCredit => "stream credit overrun",
+            Self::CreditOverflow => "credit overflow",
+            Self::TooManyPings => "too many pings",
+            Self::ControlBacklog => "too many control frames wait for a peer that does not read",
+            Self::Silent => "keep-alive timeout",
+            Self::ClosedByPeer => "the peer closed the connection because of a fault",
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}

@@ -1,7 +1,8 @@
 //! HELLO: the first frame of each direction. Versions, features and limits.
 
+use super::fault::Violation;
 use super::frame::{HEADER, Header, Kind, flag};
-use super::{Config, MAGIC, fault};
+use super::{Config, MAGIC};
 
 /// The versions that this code speaks.
 pub(super) const VERSIONS: (u16, u16) = (1, 1);
@@ -146,19 +147,19 @@ impl Hello {
         ]
     }
 
-    pub(super) fn decode(payload: &[u8]) -> Result<Self, &'static str> {
+    pub(super) fn decode(payload: &[u8]) -> Result<Self, Violation> {
         let (&[a0, a1, b0, b1, f0, f1, f2, f3], mut rest) = payload
             .split_first_chunk::<8>()
-            .ok_or(fault::HELLO_TRUNCATED)?;
+            .ok_or(Violation::HelloTruncated)?;
         let mut limits = Limits::VERSION_1;
         while !rest.is_empty() {
             let (&[t0, t1, l0, l1], after) = rest
                 .split_first_chunk::<4>()
-                .ok_or(fault::HELLO_TRUNCATED)?;
+                .ok_or(Violation::HelloTruncated)?;
             let length = usize::from(u16::from_le_bytes([l0, l1]));
             let (value, after) = after
                 .split_at_checked(length)
-                .ok_or(fault::HELLO_TRUNCATED)?;
+                .ok_or(Violation::HelloTruncated)?;
             limits.set(u16::from_le_bytes([t0, t1]), value)?;
             rest = after;
         }
@@ -170,32 +171,32 @@ impl Hello {
     }
 
     /// The version that both ends speak: the highest.
-    pub(super) fn common_version(&self) -> Result<u16, &'static str> {
+    pub(super) fn common_version(&self) -> Result<u16, Violation> {
         let (lowest, highest) = self.versions;
         let version = highest.min(VERSIONS.1);
         if version >= lowest.max(VERSIONS.0) {
             Ok(version)
         } else {
-            Err(fault::NO_COMMON_VERSION)
+            Err(Violation::NoCommonVersion)
         }
     }
 }
 
 impl Limits {
-    fn set(&mut self, setting: u16, value: &[u8]) -> Result<(), &'static str> {
+    fn set(&mut self, setting: u16, value: &[u8]) -> Result<(), Violation> {
         if setting & IGNORABLE != 0 {
             return Ok(());
         }
         if !(1..=7).contains(&setting) {
-            return Err(fault::UNKNOWN_SETTING);
+            return Err(Violation::UnknownSetting);
         }
-        let value = <[u8; 4]>::try_from(value).map_err(|_| fault::SETTING_RANGE)?;
+        let value = <[u8; 4]>::try_from(value).map_err(|_| Violation::SettingRange)?;
         let value = u32::from_le_bytes(value);
         let within = |lowest: u32, highest: u32| {
             if (lowest..=highest).contains(&value) {
                 Ok(value)
             } else {
-                Err(fault::SETTING_RANGE)
+                Err(Violation::SettingRange)
             }
         };
         match setting {
@@ -207,7 +208,7 @@ impl Limits {
             6 => self.max_header_block = within(0, u32::MAX / 2)?,
             _ => {
                 self.max_operations = u16::try_from(within(0, u32::from(u16::MAX - 1))?)
-                    .map_err(|_| fault::SETTING_RANGE)?;
+                    .map_err(|_| Violation::SettingRange)?;
             }
         }
         Ok(())
@@ -251,7 +252,7 @@ mod tests {
         let mut limits = Limits::VERSION_1;
         assert_eq!(limits.set(7, &65_534u32.to_le_bytes()), Ok(()));
         let result = limits.set(7, &65_535u32.to_le_bytes());
-        assert_eq!(result, Err(fault::SETTING_RANGE));
+        assert_eq!(result, Err(Violation::SettingRange));
     }
 
     #[test]
@@ -271,7 +272,7 @@ mod tests {
         octets.extend([9, 0x80, 3, 0, 1, 2, 3]);
         assert_eq!(Hello::decode(&octets), Ok(hello));
         octets.extend([9, 0, 0, 0]);
-        assert_eq!(Hello::decode(&octets), Err(fault::UNKNOWN_SETTING));
+        assert_eq!(Hello::decode(&octets), Err(Violation::UnknownSetting));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::codec::Fields;
 use super::connection::{Connection, Pending};
 use super::credit::cost;
-use super::fault;
+use super::fault::Violation;
 use super::frame::{Header, flag};
 use super::reassembly::{Partial, What};
 use crate::{CallId, Output};
@@ -39,7 +39,7 @@ impl Layout {
     }
 
     /// Takes header block and body (or its first fragment) as slices of the read buffer.
-    pub(super) fn take(self, octets: &mut BytesMut) -> Result<(Headers, Bytes), &'static str> {
+    pub(super) fn take(self, octets: &mut BytesMut) -> Result<(Headers, Bytes), Violation> {
         if self.fields > 0 {
             octets.advance(self.fields);
         }
@@ -47,7 +47,7 @@ impl Layout {
             Headers::new()
         } else {
             let block = octets.split_to(self.headers).freeze();
-            Headers::from_block(block).map_err(|_| fault::HEADER_BLOCK)?
+            Headers::from_block(block).map_err(|_| Violation::HeaderBlock)?
         };
         let length = self.length - self.fields - self.headers;
         let body = if length == 0 {
@@ -65,19 +65,19 @@ impl Connection {
         &self,
         header: Header,
         octets: &'a [u8],
-    ) -> Result<(Fields<'a>, Layout), &'static str> {
+    ) -> Result<(Fields<'a>, Layout), Violation> {
         let length = header.length as usize;
         let (fields, taken) = Fields::decode(header, &octets[..length])?;
         let body = length - taken - fields.headers;
         let total = match fields.total {
             Some(total) => total,
-            None => u32::try_from(body).map_err(|_| fault::MESSAGE_TOO_LONG)?,
+            None => u32::try_from(body).map_err(|_| Violation::MessageTooLong)?,
         };
         if total > self.enforced.max_message {
-            return Err(fault::MESSAGE_TOO_LONG);
+            return Err(Violation::MessageTooLong);
         }
         if fields.headers > self.enforced.max_header_block as usize {
-            return Err(fault::HEADER_BLOCK_TOO_LONG);
+            return Err(Violation::HeaderBlockTooLong);
         }
         let layout = Layout {
             length,
@@ -90,12 +90,12 @@ impl Connection {
     }
 
     /// A message begins: takes its cost from the connection's credit. What costs nothing needs none.
-    pub(super) fn charge(&mut self, cost: u32) -> Result<(), &'static str> {
+    pub(super) fn charge(&mut self, cost: u32) -> Result<(), Violation> {
         let slack = self.enforced.connection_credit - self.own.connection_credit;
         if cost == 0 || self.receive_credit.charge(cost, slack) {
             Ok(())
         } else {
-            Err(fault::CONNECTION_CREDIT)
+            Err(Violation::ConnectionCredit)
         }
     }
 
@@ -107,12 +107,12 @@ impl Connection {
         &mut self,
         header: Header,
         octets: &mut BytesMut,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Violation> {
         let (fields, layout) = self.layout(header, octets)?;
         let (name, priority) = (fields.name, fields.priority.unwrap_or_default());
         let operation = self.operation(header.aux, name)?;
         if header.call != 0 {
-            return Err(fault::CALL_NUMBER);
+            return Err(Violation::CallNumber);
         }
         self.charge(layout.cost())?;
         let (headers, body) = layout.take(octets)?;
@@ -126,7 +126,7 @@ impl Connection {
             .partial_events
             .binary_search_by_key(&priority.value(), |entry| entry.0);
         match (layout.more, lane) {
-            (_, Ok(_)) => return Err(fault::WITHIN_MESSAGE),
+            (_, Ok(_)) => return Err(Violation::WithinMessage),
             (Some(total), Err(at)) => {
                 event.headers.detach();
                 let partial = Partial::new(What::Event(event), total, &body)?;
@@ -141,11 +141,7 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) fn on_fragment(
-        &mut self,
-        header: Header,
-        payload: &[u8],
-    ) -> Result<(), &'static str> {
+    pub(super) fn on_fragment(&mut self, header: Header, payload: &[u8]) -> Result<(), Violation> {
         let more = header.has(flag::MORE);
         if header.call == 0 {
             return self.on_event_fragment(header.aux, payload, more);
@@ -159,7 +155,7 @@ impl Connection {
             return if call.answered {
                 Ok(())
             } else {
-                Err(fault::FRAGMENT_UNEXPECTED)
+                Err(Violation::FragmentUnexpected)
             };
         };
         if partial.add(payload, more)?
@@ -176,11 +172,11 @@ impl Connection {
         priority: u16,
         payload: &[u8],
         more: bool,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Violation> {
         let at = self
             .partial_events
             .binary_search_by_key(&priority, |entry| u16::from(entry.0))
-            .map_err(|_| fault::FRAGMENT_UNEXPECTED)?;
+            .map_err(|_| Violation::FragmentUnexpected)?;
         if self.partial_events[at].1.add(payload, more)? {
             let (_, partial) = self.partial_events.remove(at);
             let cost = partial.cost();

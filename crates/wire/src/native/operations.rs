@@ -1,6 +1,6 @@
 //! Operation names: sent once, then a number.
 
-use super::fault;
+use super::fault::Violation;
 use corewire_message::{CallKind, Operation};
 
 /// The number of a name that is not kept: it comes with the name each time.
@@ -65,15 +65,15 @@ impl KnownOperations {
         number: u16,
         name: &[u8],
         limit: u16,
-    ) -> Result<Operation, &'static str> {
-        let name = std::str::from_utf8(name).map_err(|_| fault::OPERATION_NAME)?;
-        let operation = Operation::parse(name).map_err(|_| fault::OPERATION_NAME)?;
+    ) -> Result<Operation, Violation> {
+        let name = std::str::from_utf8(name).map_err(|_| Violation::OperationName)?;
+        let operation = Operation::parse(name).map_err(|_| Violation::OperationName)?;
         if number != ANONYMOUS {
             if usize::from(number) != self.known.len() {
-                return Err(fault::OPERATION_ORDER);
+                return Err(Violation::OperationOrder);
             }
             if number >= limit {
-                return Err(fault::TOO_MANY_OPERATIONS);
+                return Err(Violation::TooManyOperations);
             }
             self.known.push(Known {
                 operation: operation.clone(),
@@ -84,11 +84,11 @@ impl KnownOperations {
     }
 
     /// The name with this number.
-    pub(super) fn get(&self, number: u16) -> Result<Operation, &'static str> {
+    pub(super) fn get(&self, number: u16) -> Result<Operation, Violation> {
         self.known
             .get(usize::from(number))
             .map(|known| known.operation.clone())
-            .ok_or(fault::OPERATION_UNDEFINED)
+            .ok_or(Violation::OperationUndefined)
     }
 
     /// The shape of its calls, asked of `kind_of` until it is known.
@@ -134,15 +134,18 @@ mod tests {
     #[test]
     fn numbers_come_in_order_and_within_the_limit() {
         let mut known = KnownOperations::default();
-        assert_eq!(known.define(1, b"a/b", 2), Err(fault::OPERATION_ORDER));
-        assert_eq!(known.define(0, b"a/", 2), Err(fault::OPERATION_NAME));
+        assert_eq!(known.define(1, b"a/b", 2), Err(Violation::OperationOrder));
+        assert_eq!(known.define(0, b"a/", 2), Err(Violation::OperationName));
         assert!(known.define(0, b"a/b", 2).is_ok());
         assert!(known.define(1, b"a/c", 2).is_ok());
-        assert_eq!(known.define(2, b"a/d", 2), Err(fault::TOO_MANY_OPERATIONS));
+        assert_eq!(
+            known.define(2, b"a/d", 2),
+            Err(Violation::TooManyOperations)
+        );
         assert!(known.define(ANONYMOUS, b"a/d", 2).is_ok());
         assert_eq!(known.get(1).unwrap().as_str(), "a/c");
-        assert_eq!(known.get(2), Err(fault::OPERATION_UNDEFINED));
-        assert_eq!(known.get(ANONYMOUS), Err(fault::OPERATION_UNDEFINED));
+        assert_eq!(known.get(2), Err(Violation::OperationUndefined));
+        assert_eq!(known.get(ANONYMOUS), Err(Violation::OperationUndefined));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A message that came in part.
 
 use super::credit::cost;
-use super::fault;
+use super::fault::Violation;
 use bytes::{Bytes, BytesMut};
 use corewire_message::{Event, Request, Response};
 
@@ -35,12 +35,12 @@ pub(super) enum What {
 
 impl Partial {
     /// The first fragment came.
-    pub(super) fn new(what: What, total: u32, first: &[u8]) -> Result<Self, &'static str> {
+    pub(super) fn new(what: What, total: u32, first: &[u8]) -> Result<Self, Violation> {
         if first.len() < MIN_FRAGMENT {
-            return Err(fault::FRAGMENT_TOO_SHORT);
+            return Err(Violation::FragmentTooShort);
         }
         if first.len() >= total as usize {
-            return Err(fault::FRAGMENT_PAST_END);
+            return Err(Violation::FragmentPastEnd);
         }
         // The whole length at once: it was charged whole, and a body that grows is copied again
         // and again. But a long one gets room as it comes, not as it promises.
@@ -50,16 +50,16 @@ impl Partial {
     }
 
     /// Another fragment came; says whether the body is whole.
-    pub(super) fn add(&mut self, fragment: &[u8], more: bool) -> Result<bool, &'static str> {
+    pub(super) fn add(&mut self, fragment: &[u8], more: bool) -> Result<bool, Violation> {
         let whole = self.body.len() + fragment.len();
         if whole > self.total as usize || (more && whole == self.total as usize) {
-            return Err(fault::FRAGMENT_PAST_END);
+            return Err(Violation::FragmentPastEnd);
         }
         if more && fragment.len() < MIN_FRAGMENT {
-            return Err(fault::FRAGMENT_TOO_SHORT);
+            return Err(Violation::FragmentTooShort);
         }
         if !more && whole < self.total as usize {
-            return Err(fault::FRAGMENT_MISSING);
+            return Err(Violation::FragmentMissing);
         }
         self.body.extend_from_slice(fragment);
         Ok(!more)
@@ -89,20 +89,20 @@ mod tests {
         let new = |total, first| Partial::new(What::Message, total, first);
         assert_eq!(
             new(4096, &piece[1..]).err(),
-            Some(fault::FRAGMENT_TOO_SHORT)
+            Some(Violation::FragmentTooShort)
         );
-        assert_eq!(new(1024, &piece).err(), Some(fault::FRAGMENT_PAST_END));
+        assert_eq!(new(1024, &piece).err(), Some(Violation::FragmentPastEnd));
         let mut partial = new(3000, &piece).unwrap();
         assert_eq!(
             partial.add(&piece[1..], true),
-            Err(fault::FRAGMENT_TOO_SHORT)
+            Err(Violation::FragmentTooShort)
         );
-        assert_eq!(partial.add(&piece, false), Err(fault::FRAGMENT_MISSING));
+        assert_eq!(partial.add(&piece, false), Err(Violation::FragmentMissing));
         assert_eq!(partial.add(&piece, true), Ok(false));
-        assert_eq!(partial.add(&piece, false), Err(fault::FRAGMENT_PAST_END));
+        assert_eq!(partial.add(&piece, false), Err(Violation::FragmentPastEnd));
         assert_eq!(
             partial.add(&piece[..952], true),
-            Err(fault::FRAGMENT_PAST_END)
+            Err(Violation::FragmentPastEnd)
         );
         assert_eq!(partial.add(&piece[..952], false), Ok(true));
         assert_eq!(partial.into_parts().1.len(), 3000);

@@ -1,9 +1,10 @@
 //! From octets to frames, and each frame to who handles it.
 
+use super::MAGIC;
 use super::connection::{Connection, Greeting, Role};
+use super::fault::Violation;
 use super::frame::{HEADER, Header, IGNORABLE, Kind, flag};
 use super::hello::{Hello, MAX_HELLO, feature};
-use super::{MAGIC, fault};
 use crate::{Fault, Output};
 use bytes::{Buf, BytesMut};
 use std::time::Instant;
@@ -23,15 +24,16 @@ impl Connection {
             return Ok(());
         }
         self.keep_alive.heard(now);
-        self.frames(now, octets).map_err(|what| self.fail(what))
+        self.frames(now, octets)
+            .map_err(|violation| self.fail(violation))
     }
 
-    fn frames(&mut self, now: Instant, octets: &mut BytesMut) -> Result<(), &'static str> {
+    fn frames(&mut self, now: Instant, octets: &mut BytesMut) -> Result<(), Violation> {
         self.wants = 0;
         if self.greeting == Greeting::Magic {
             let seen = octets.len().min(MAGIC.len());
             if octets[..seen] != MAGIC[..seen] {
-                return Err(fault::PREFACE);
+                return Err(Violation::Preface);
             }
             if seen < MAGIC.len() {
                 return Ok(());
@@ -61,16 +63,16 @@ impl Connection {
     }
 
     /// What can be told before the whole frame has come.
-    fn check_header(&self, header: Header) -> Result<(), &'static str> {
+    fn check_header(&self, header: Header) -> Result<(), Violation> {
         if self.greeting != Greeting::Done {
             if header.kind != Kind::Hello.number() {
-                return Err(fault::HELLO_FIRST);
+                return Err(Violation::HelloFirst);
             }
             if header.length > MAX_HELLO {
-                return Err(fault::HELLO_TOO_LONG);
+                return Err(Violation::HelloTooLong);
             }
         } else if header.length > self.enforced.max_frame {
-            return Err(fault::FRAME_TOO_LONG);
+            return Err(Violation::FrameTooLong);
         }
         Ok(())
     }
@@ -81,18 +83,18 @@ impl Connection {
         now: Instant,
         header: Header,
         octets: &mut BytesMut,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Violation> {
         let length = header.length as usize;
         let Some(kind) = Kind::from_number(header.kind) else {
             octets.advance(length);
             return if header.kind & IGNORABLE == 0 {
-                Err(fault::UNKNOWN_FRAME)
+                Err(Violation::UnknownFrame)
             } else {
                 Ok(())
             };
         };
         if header.flags & !kind.flags() != 0 {
-            return Err(fault::UNKNOWN_FLAG);
+            return Err(Violation::UnknownFlag);
         }
         match kind {
             Kind::Request => return self.on_request(now, header, octets),
@@ -106,7 +108,7 @@ impl Connection {
             Kind::Hello => self.on_hello(header, payload)?,
             Kind::Fragment => self.on_fragment(header, payload)?,
             Kind::Credit => {
-                let octets = payload.try_into().map_err(|_| fault::FRAME_LENGTH)?;
+                let octets = payload.try_into().map_err(|_| Violation::FrameLength)?;
                 self.on_credit(header.call, u32::from_le_bytes(octets))?;
             }
             Kind::Ping if length == 8 => {
@@ -117,23 +119,23 @@ impl Connection {
             Kind::Cancel if length == 0 => self.on_cancel(header)?,
             Kind::Drain if length == 0 => self.on_drain(header.call)?,
             Kind::Close => return self.on_close(payload),
-            _ => return Err(fault::FRAME_LENGTH),
+            _ => return Err(Violation::FrameLength),
         }
         octets.advance(length);
         Ok(())
     }
 
-    fn on_hello(&mut self, header: Header, payload: &[u8]) -> Result<(), &'static str> {
+    fn on_hello(&mut self, header: Header, payload: &[u8]) -> Result<(), Violation> {
         if header.has(flag::SETTLED) {
             let expected = self.greeting == Greeting::Done && matches!(self.role, Role::Server(_));
             if !expected || !payload.is_empty() {
-                return Err(fault::SETTLED_UNASKED);
+                return Err(Violation::SettledUnasked);
             }
             self.enforced = self.own;
             return Ok(());
         }
         if self.greeting == Greeting::Done {
-            return Err(fault::HELLO_AGAIN);
+            return Err(Violation::HelloAgain);
         }
         let hello = Hello::decode(payload)?;
         hello.common_version()?;
@@ -153,18 +155,18 @@ impl Connection {
         Ok(())
     }
 
-    fn on_close(&mut self, payload: &[u8]) -> Result<(), &'static str> {
+    fn on_close(&mut self, payload: &[u8]) -> Result<(), Violation> {
         let reason = &payload[..payload.len().min(super::control::MAX_TEXT)];
         self.close_reason = Some(String::from_utf8_lossy(reason).into_owned());
-        Err(fault::CLOSED_BY_PEER)
+        Err(Violation::ClosedByPeer)
     }
 
-    fn on_drain(&mut self, last: u32) -> Result<(), &'static str> {
+    fn on_drain(&mut self, last: u32) -> Result<(), Violation> {
         if !matches!(self.role, Role::Client) {
-            return Err(fault::WRONG_DIRECTION);
+            return Err(Violation::WrongDirection);
         }
         if self.peer_drains.replace(last).is_some() {
-            return Err(fault::DRAIN_AGAIN);
+            return Err(Violation::DrainAgain);
         }
         self.tell(Output::Draining);
         self.refuse_above(last);
@@ -182,14 +184,14 @@ impl Connection {
     }
 
     /// The slot a frame is for; `None` when the call has ended.
-    pub(super) fn slot_of(&self, number: u32) -> Result<Option<u32>, &'static str> {
+    pub(super) fn slot_of(&self, number: u32) -> Result<Option<u32>, Violation> {
         match self.calls.find(number) {
             Some(slot) if matches!(self.role, Role::Client) && !self.calls.get(slot).begun => {
-                Err(fault::ANSWER_TOO_EARLY)
+                Err(Violation::AnswerTooEarly)
             }
             Some(slot) => Ok(Some(slot)),
             None if self.was_made(number) => Ok(None),
-            None => Err(fault::CALL_UNKNOWN),
+            None => Err(Violation::CallUnknown),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::calls::Stream;
 use super::connection::{Connection, Role};
-use super::fault;
+use super::fault::Violation;
 use super::frame::{Header, flag};
 use super::outgoing::{Head, Outgoing};
 use super::reassembly::{Partial, What};
@@ -25,9 +25,9 @@ impl Connection {
         &mut self,
         number: u16,
         name: Option<&[u8]>,
-    ) -> Result<Operation, &'static str> {
+    ) -> Result<Operation, Violation> {
         if !matches!(self.role, Role::Server(_)) {
-            return Err(fault::WRONG_DIRECTION);
+            return Err(Violation::WrongDirection);
         }
         match name {
             Some(name) => self
@@ -42,22 +42,22 @@ impl Connection {
         now: Instant,
         header: Header,
         octets: &mut BytesMut,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Violation> {
         let (fields, layout) = self.layout(header, octets)?;
         let (name, timeout) = (fields.name, fields.timeout);
         let priority = fields.priority.unwrap_or_default();
         let operation = self.operation(header.aux, name)?;
         let number = header.call;
         if number.is_multiple_of(2) {
-            return Err(fault::CALL_NUMBER);
+            return Err(Violation::CallNumber);
         }
         if self.calls.find(number).is_some() {
-            return Err(fault::CALL_NUMBER_IN_USE);
+            return Err(Violation::CallNumberInUse);
         }
         self.number = self.number.max(number);
         let stream = header.has(flag::STREAM);
         if stream && layout.total > 0 {
-            return Err(fault::STREAM_BODY);
+            return Err(Violation::StreamBody);
         }
         self.charge(layout.cost())?;
         let held = (

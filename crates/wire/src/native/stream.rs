@@ -1,7 +1,7 @@
 //! Messages of streams, either side, and the credit for them.
 
 use super::connection::{Connection, Pending, Role};
-use super::fault;
+use super::fault::Violation;
 use super::frame::Header;
 use super::outgoing::Outgoing;
 use super::reassembly::{Partial, What};
@@ -49,7 +49,7 @@ impl Connection {
         &mut self,
         header: Header,
         octets: &mut BytesMut,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Violation> {
         let (_, layout) = self.layout(header, octets)?;
         let slot = self.slot_of(header.call)?;
         self.charge(layout.cost())?;
@@ -61,14 +61,14 @@ impl Connection {
         let slack = self.enforced.stream_credit - self.own.stream_credit;
         let call = self.calls.get_mut(slot);
         if call.partial.is_some() {
-            return Err(fault::WITHIN_MESSAGE);
+            return Err(Violation::WithinMessage);
         }
-        let stream = call.stream.as_deref_mut().ok_or(fault::NOT_A_STREAM)?;
+        let stream = call.stream.as_deref_mut().ok_or(Violation::NotAStream)?;
         if stream.peer_finished {
-            return Err(fault::AFTER_FINISH);
+            return Err(Violation::AfterFinish);
         }
         if !stream.receive.charge(layout.cost(), slack) {
-            return Err(fault::STREAM_CREDIT);
+            return Err(Violation::StreamCredit);
         }
         if call.answered {
             layout.skip(octets);
@@ -100,20 +100,20 @@ impl Connection {
         }
     }
 
-    pub(super) fn on_finish(&mut self, number: u32) -> Result<(), &'static str> {
+    pub(super) fn on_finish(&mut self, number: u32) -> Result<(), Violation> {
         if matches!(self.role, Role::Client) {
-            return Err(fault::WRONG_DIRECTION);
+            return Err(Violation::WrongDirection);
         }
         let Some(slot) = self.slot_of(number)? else {
             return Ok(());
         };
         let call = self.calls.get_mut(slot);
         if call.partial.is_some() {
-            return Err(fault::WITHIN_MESSAGE);
+            return Err(Violation::WithinMessage);
         }
-        let stream = call.stream.as_deref_mut().ok_or(fault::NOT_A_STREAM)?;
+        let stream = call.stream.as_deref_mut().ok_or(Violation::NotAStream)?;
         if std::mem::replace(&mut stream.peer_finished, true) {
-            return Err(fault::AFTER_FINISH);
+            return Err(Violation::AfterFinish);
         }
         if !call.answered {
             self.tell(Output::Finished {
@@ -123,7 +123,7 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) fn on_cancel(&mut self, header: Header) -> Result<(), &'static str> {
+    pub(super) fn on_cancel(&mut self, header: Header) -> Result<(), Violation> {
         let Some(slot) = self.slot_of(header.call)? else {
             return Ok(());
         };
@@ -174,11 +174,11 @@ impl Connection {
         self.give_back(freed);
     }
 
-    pub(super) fn on_credit(&mut self, number: u32, octets: u32) -> Result<(), &'static str> {
+    pub(super) fn on_credit(&mut self, number: u32, octets: u32) -> Result<(), Violation> {
         if number == 0 {
             let could = self.send_credit.may_begin();
             if !self.send_credit.add(octets) {
-                return Err(fault::CREDIT_OVERFLOW);
+                return Err(Violation::CreditOverflow);
             }
             if !could && self.send_credit.may_begin() {
                 self.tell_writable();
@@ -191,10 +191,10 @@ impl Connection {
         let open = self.send_credit.may_begin();
         let call = self.calls.get_mut(slot);
         let answered = call.answered;
-        let stream = call.stream.as_deref_mut().ok_or(fault::NOT_A_STREAM)?;
+        let stream = call.stream.as_deref_mut().ok_or(Violation::NotAStream)?;
         let before = stream.room();
         if !stream.send.add(octets) {
-            return Err(fault::CREDIT_OVERFLOW);
+            return Err(Violation::CreditOverflow);
         }
         let writable = open && before == 0 && stream.room() > 0;
         if writable && !stream.finished && !answered {
