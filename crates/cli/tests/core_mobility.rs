@@ -9,8 +9,8 @@ mod core_program;
 mod radio;
 
 use core_program::{Core, PATIENCE};
-use corewire_core5g::nas::*;
-use corewire_core5g::ngap::*;
+use corewire_core5g_nas::*;
+use corewire_core5g_ngap::*;
 use radio::{Gnb, Ue};
 use std::path::Path;
 

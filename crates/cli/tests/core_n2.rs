@@ -6,7 +6,7 @@
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod radio;
 
-use corewire_core5g::ngap::{NgapMessage, PPID};
+use corewire_core5g_ngap::{NgapMessage, PPID};
 use corewire_transport::sctp::{Association, Carrier, Driver, Ended};
 use radio::Gnb;
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The network functions that have them: their folders, what a path there begins with, and files that each
 /// has at least.
 const FUNCTIONS: [(&str, &str, usize); 2] =
-    [("amf/src", "crate::", 40), ("src/smf", "crate::smf::", 30)];
+    [("amf/src", "crate::", 40), ("smf/src", "crate::", 30)];
 
 /// The floors, from the lowest.
 const FLOORS: [&str; 7] = [

@@ -1,12 +1,12 @@
 //! A gNB and UEs that do what the test says, one message at a time, also what none would do.
 
-use corewire_core5g::aka::{
+use corewire_core5g_aka::{
     Abba, Kgnb, Protection, RoutingIndicator, ServingNetwork, SqnWindow, Subscriber, Suci, Supi,
     Usim,
 };
-use corewire_core5g::nas::*;
-use corewire_core5g::ngap::*;
-use corewire_core5g::subscribers::SubscriberFile;
+use corewire_core5g_nas::*;
+use corewire_core5g_ngap::*;
+use corewire_core5g_subscribers::SubscriberFile;
 use corewire_guti::{Guti, Plmn};
 use corewire_transport::sctp::{Association, Carrier, Driver};
 use std::path::Path;

@@ -26,10 +26,10 @@ mod said;
 mod ue;
 mod words;
 
-use corewire_core5g_transcripts::{all_are_played_to_the_letter, folder};
+use corewire_core5g_transcripts::all_are_played_to_the_letter;
 use player::Player;
 
 #[test]
 fn transcripts_are_played_to_the_letter() {
-    all_are_played_to_the_letter::<Player>(&folder(""));
+    all_are_played_to_the_letter::<Player>();
 }

@@ -2,9 +2,9 @@
 
 use super::certificates::MADE;
 use super::state::Folder;
-use crate::runtime::Flow;
-use crate::subscribers::SubscriberArgs;
 use clap::Args;
+use corewire_core5g_runtime::Flow;
+use corewire_core5g_subscribers::SubscriberArgs;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Args)]

@@ -1,8 +1,8 @@
 //! The certificates of a core whose NFs speak TLS: given in a folder, or made.
 
-use crate::runtime::random_instance;
-use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
+use corewire_core5g_runtime::random_instance;
+use corewire_core5g_runtime::tls::TlsArgs;
 use corewire_transport::tls::{Authority, Subject};
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};

@@ -3,9 +3,9 @@
 //!
 //! The key outlives the NRF's process: what it has signed stays good when it is started again.
 
-use crate::runtime::wall_clock;
-use crate::token::Signer;
 use anyhow::Context as _;
+use corewire_core5g_runtime::wall_clock;
+use corewire_core5g_sbi::token::Signer;
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -80,7 +80,7 @@ fn write(path: &Path, octets: &[u8]) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::token::KeySet;
+    use corewire_core5g_sbi::token::KeySet;
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]

@@ -1,8 +1,8 @@
 //! The state folder: who runs where, and their logs.
 
-use crate::tls::TlsArgs;
 use anyhow::{Context as _, bail};
 use clap::Args;
+use corewire_core5g_runtime::tls::TlsArgs;
 use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

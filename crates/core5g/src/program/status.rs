@@ -136,7 +136,8 @@ pub(super) fn numbers_of(address: &str, tls: &Option<ClientTls>) -> Value {
     options.connect_timeout = PATIENCE;
     options.tls.clone_from(tls);
     let client = Client::new(endpoint, options);
-    let request = Request::new(crate::runtime::STATUS).with_deadline(Instant::now() + PATIENCE);
+    let request =
+        Request::new(corewire_core5g_runtime::STATUS).with_deadline(Instant::now() + PATIENCE);
     let Ok(response) = client.call(request) else {
         return Value::Null;
     };

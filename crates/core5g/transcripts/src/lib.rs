@@ -19,7 +19,7 @@ pub mod args;
 pub mod words;
 pub mod world;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Plays transcripts of one network function.
 pub trait Player {
@@ -34,15 +34,6 @@ pub trait Player {
 
     /// What the network function has done since it was last asked, a line each.
     fn outputs(&mut self) -> Vec<String>;
-}
-
-/// The folder of transcripts of this name, of the crate whose tests run.
-///
-/// # Panics
-/// When Cargo does not run the tests.
-pub fn folder(name: &str) -> PathBuf {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("Cargo runs the tests");
-    Path::new(&manifest).join("tests/transcripts").join(name)
 }
 
 fn read(folder: &Path, name: &str) -> String {
@@ -96,8 +87,13 @@ fn played<P: Player>(folder: &Path, text: &str) -> String {
     whole
 }
 
-/// Plays all transcripts of a folder, and compares.
-pub fn all_are_played_to_the_letter<P: Player>(folder: &Path) {
+/// Plays all transcripts of the crate whose tests run, and compares.
+///
+/// # Panics
+/// When one is played differently, or when Cargo does not run the tests.
+pub fn all_are_played_to_the_letter<P: Player>() {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("Cargo runs the tests");
+    let folder = &Path::new(&manifest).join("tests/transcripts");
     let writes = std::env::var("TRANSCRIPTS").is_ok_and(|mode| mode == "write");
     let only = std::env::var("TRANSCRIPT").ok();
     let mut files: Vec<_> = std::fs::read_dir(folder)
