@@ -2,12 +2,12 @@
 
 use super::context::commands::Commands;
 use super::context::gateway::Gateway;
-use super::context::models::{REPLICA_SERVICE, SERVICE};
 use super::context::pool::{DnnPool, Part, Pools};
 use super::context::replica::Replica;
 use super::context::sessions::Sessions;
 use super::driver;
 use super::procedures::{gateway, nsmf};
+use crate::context::services::{REPLICA_SERVICE, SERVICE};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use corewire_core5g_nas::SessionOptions;

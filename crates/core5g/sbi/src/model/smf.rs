@@ -114,6 +114,9 @@ pub struct SmContextError {
 pub struct ErrorDetail {
     pub status: u16,
     pub cause: String,
+    /// A sentence for people.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub detail: Option<String>,
 }
 
 /// SmContextStatusNotification (6.1.6.2.8).

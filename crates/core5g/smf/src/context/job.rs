@@ -1,10 +1,10 @@
 //! What a replica does behind an answer, as data: a task of its own does it.
 
 use super::commands::Expiry;
-use super::models::PlmnId;
 use super::n1::Establishment;
 use super::reference::SmContextRef;
 use super::session::SmContext;
+use corewire_core5g_sbi::model::common::PlmnId;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
 //! What is known of one PDU session.
 
-use super::models::Slice;
 use super::reference::SmContextRef;
 use super::subscription::SessionSubscription;
 use corewire_core5g_ngap::transfer::{GtpTunnel, QosFlow, SessionRate};
+use corewire_core5g_sbi::model::common::Snssai as Slice;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -145,9 +145,9 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::models::Slice;
     use crate::context::session::State;
     use crate::context::subscription;
+    use corewire_core5g_sbi::model::common::Snssai as Slice;
 
     fn reference(number: u64) -> SmContextRef {
         SmContextRef::new("127.0.0.1:7000".parse().expect("an address"), number)

@@ -1,6 +1,7 @@
 //! What the UE may have: its session management subscription (TS 29.503, 6.1.6.2.8).
 
-use super::models::Slice;
+use corewire_core5g_sbi::model::common::Snssai as Slice;
+use corewire_core5g_sbi::model::common::bit_rate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -56,26 +57,6 @@ pub(crate) fn read(data: &Value, slice: &Slice, dnn: &str) -> Option<SessionSubs
         uplink: rate(&of["sessionAmbr"]["uplink"], DEFAULT.uplink),
         downlink: rate(&of["sessionAmbr"]["downlink"], DEFAULT.downlink),
     })
-}
-
-/// BitRate (TS 29.571, 5.5.2): `"1 Gbps"`.
-pub(crate) fn bit_rate(text: &str) -> Option<u64> {
-    let (number, unit) = text.split_once(' ')?;
-    let number: f64 = number.parse().ok()?;
-    let factor = match unit {
-        "bps" => 1.0,
-        "Kbps" => 1e3,
-        "Mbps" => 1e6,
-        "Gbps" => 1e9,
-        "Tbps" => 1e12,
-        _ => return None,
-    };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "casting saturates"
-    )]
-    Some((number * factor) as u64)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The home network's part in a session: by the services of TS 29.503, or by source 3's operations.
 
 use super::{nudm, source3};
-use crate::context::models::{PlmnId, Slice};
 use crate::context::replica::Replica;
 use crate::context::session::SmContext;
 use crate::context::subscription::SessionSubscription;
 use crate::ports::Sbi;
 use corewire_core5g_runtime::{Flow, SbiFailure};
+use corewire_core5g_sbi::model::common::{PlmnId, Snssai as Slice};
 
 /// What the UE may have; `None` when it has not subscribed to this DNN in this slice.
 ///

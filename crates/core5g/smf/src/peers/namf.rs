@@ -1,15 +1,15 @@
 //! Namf_Communication (TS 29.518), and what an AMF is called back for: what a replica asks of the AMF that
 //! serves the UE.
 
-use crate::context::models::{
-    N1MessageContainer, N1N2MessageTransferReqData, N1N2MessageTransferRspData, N2InfoContainer,
-    N2InfoContent, N2SmInformation, SmContextStatusNotification, StatusInfo, n1, n2,
-};
 use crate::context::session::SmContext;
 use crate::ports::Sbi;
 use bytes::Bytes;
 use corewire_core5g_runtime::{SbiAnswer, SbiFailure, SbiRequest, path_of};
 use corewire_core5g_sbi::Multipart;
+use corewire_core5g_sbi::model::smf::{
+    N1MessageContainer, N1N2MessageTransferReqData, N1N2MessageTransferRspData, N2InfoContainer,
+    N2InfoContent, N2SmInformation, SmContextStatusNotification, StatusInfo, n1, n2,
+};
 
 const SERVICE: &str = "namf-comm";
 

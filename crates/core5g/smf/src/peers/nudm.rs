@@ -1,11 +1,11 @@
 //! Nudm_SDM and Nudm_UECM (TS 29.503), as an SMF uses them.
 
-use crate::context::models::{PlmnId, Slice};
 use crate::context::replica::Replica;
 use crate::context::session::SmContext;
 use crate::context::subscription::{self, SessionSubscription};
 use crate::ports::Sbi;
 use corewire_core5g_runtime::{SbiFailure, SbiRequest};
+use corewire_core5g_sbi::model::common::{PlmnId, Snssai as Slice};
 use corewire_core5g_sbi::percent;
 use serde_json::{Value, json};
 

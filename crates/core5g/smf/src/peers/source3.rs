@@ -1,13 +1,13 @@
 //! The operations of source 3's table ([`corewire_core5g_runtime::source3`]) that are about sessions: its UDM keeps what has
 //! become of them.
 
-use crate::context::models::Slice;
 use crate::context::replica::Replica;
 use crate::context::session::SmContext;
 use crate::context::subscription::{self, SessionSubscription};
 use crate::ports::Sbi;
 use corewire_core5g_runtime::SbiFailure;
 use corewire_core5g_runtime::source3::{ask, tell};
+use corewire_core5g_sbi::model::common::Snssai as Slice;
 use serde_json::json;
 
 /// (18) RequestSMFCreateSession: the UDM says what the UE may have.

@@ -3,13 +3,13 @@
 
 use super::reply::{not_saved, unavailable, updated};
 use super::{establishment, n2_transfer};
-use crate::context::models::{SmContextUpdateData, n2};
 use crate::context::replica::Replica;
 use crate::context::session::{SmContext, State};
 use crate::peers::upf::UserPlane as _;
 use crate::peers::{flow, nudsf};
 use crate::ports::Sbi;
 use corewire_core5g_ngap::transfer::{GtpTunnel, SetupResponseTransfer};
+use corewire_core5g_sbi::model::smf::{SmContextUpdateData, n2};
 use corewire_core5g_sbi::{Problem, Reply};
 use std::sync::Arc;
 

@@ -12,10 +12,6 @@ use super::lookup::context_of;
 use super::reply::updated;
 use super::{n2_transfer, recovery, release};
 use crate::context::job::Job;
-use crate::context::models::{
-    ErrorDetail, PlmnId, SM_CONTEXTS, Slice, SmContextCreateData, SmContextCreatedData,
-    SmContextError, SmContextUpdateData, n1,
-};
 use crate::context::n1::{self as nas, Establishment, Request, Uplink};
 use crate::context::replica::Replica;
 use crate::context::session::{SmContext, State};
@@ -26,6 +22,11 @@ use crate::ports::Sbi;
 use bytes::Bytes;
 use corewire_core5g_nas::SmCause;
 use corewire_core5g_runtime::SbiFailure;
+use corewire_core5g_sbi::model::common::{PlmnId, Snssai as Slice};
+use corewire_core5g_sbi::model::smf::{
+    ErrorDetail, SM_CONTEXTS, SmContextCreateData, SmContextCreatedData, SmContextError,
+    SmContextUpdateData, n1,
+};
 use corewire_core5g_sbi::{Exchange, Multipart, Problem, Reply};
 use std::sync::Arc;
 use std::time::Duration;

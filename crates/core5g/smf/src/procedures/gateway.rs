@@ -1,9 +1,10 @@
 //! The SMF gateway: what AMFs see. It reads nothing but where a request goes.
 
 use crate::context::gateway::{Gateway, Release};
-use crate::context::models::{REPLICA_SERVICE, SM_CONTEXTS};
 use crate::context::reference::SmContextRef;
+use crate::context::services::REPLICA_SERVICE;
 use corewire_core5g_runtime::{SbiAnswer, SbiFailure, SbiRequest};
+use corewire_core5g_sbi::model::smf::SM_CONTEXTS;
 use corewire_core5g_sbi::{Exchange, Problem, Reply, Router};
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,12 +2,12 @@
 
 use super::reply::{to_ue, updated};
 use crate::context::commands::Kind;
-use crate::context::models::{SmContextUpdateData, n1, n2};
 use crate::context::n1 as nas;
 use crate::context::replica::Replica;
 use crate::context::session::{SmContext, State};
 use corewire_core5g_nas::SmCause;
 use corewire_core5g_ngap::transfer::ModifyRequestTransfer;
+use corewire_core5g_sbi::model::smf::{SmContextUpdateData, n1, n2};
 use corewire_core5g_sbi::{Problem, Reply};
 
 /// Grants what the subscription allows, which is what the session has: the command repeats its AMBR to the UE,

@@ -1,9 +1,9 @@
 //! What others ask of a replica: Nsmf_PDUSession (TS 29.502), and what it is called back for.
 
 use super::{establishment, release, update};
-use crate::context::models::SM_CONTEXTS;
 use crate::context::replica::Replica;
 use corewire_core5g_sbi::Router;
+use corewire_core5g_sbi::model::smf::SM_CONTEXTS;
 use std::sync::Arc;
 
 /// The resources of a replica.

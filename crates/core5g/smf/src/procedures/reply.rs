@@ -1,9 +1,9 @@
 //! What the procedures answer to the AMF.
 
-use crate::context::models::{SmContextUpdateData, n1, n2};
 use crate::peers::nudsf::NotSaved;
 use bytes::Bytes;
 use corewire_core5g_runtime::SbiFailure;
+use corewire_core5g_sbi::model::smf::{SmContextUpdateData, n1, n2};
 use corewire_core5g_sbi::{Multipart, Problem, Reply};
 
 /// SmContextUpdatedData (TS 29.502, 6.1.6.2.5), with its parts.

@@ -5,13 +5,13 @@ use super::reply::{gone, not_saved, to_ue};
 use super::{activation, modification, release};
 use crate::context::commands::Kind;
 use crate::context::job::Job;
-use crate::context::models::SmContextUpdateData;
 use crate::context::n1::{self as nas, NO_PTI, Request, Uplink};
 use crate::context::replica::Replica;
 use crate::context::session::{SmContext, State};
 use crate::peers::nudsf;
 use crate::ports::Sbi;
 use corewire_core5g_nas::SmCause;
+use corewire_core5g_sbi::model::smf::SmContextUpdateData;
 use corewire_core5g_sbi::{Exchange, Problem, Reply};
 use std::sync::Arc;
 
