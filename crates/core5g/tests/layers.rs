@@ -4,10 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The network functions that have them: their folders, what a path there begins with, and files that each
-/// has at least.
-const FUNCTIONS: [(&str, &str, usize); 2] =
-    [("amf/src", "crate::", 40), ("smf/src", "crate::", 30)];
+/// The network functions that have them: their crates' folders, and files that each has at least.
+const FUNCTIONS: [(&str, usize); 2] = [("amf", 40), ("smf", 30)];
 
 /// The floors, from the lowest.
 const FLOORS: [&str; 7] = [
@@ -30,7 +28,7 @@ const BANNED: [&str; 9] = [
     "corewire_transport",
     "getrandom",
     "UdpSocket",
-    "runtime::Runtime",
+    "Runtime",
     "event_loops::",
 ];
 
@@ -38,7 +36,9 @@ const BANNED: [&str; 9] = [
 type Modules = BTreeMap<Vec<String>, String>;
 
 fn modules(function: &str) -> Modules {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(function);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(function)
+        .join("src");
     let mut found = Modules::new();
     let mut folders = vec![root.clone()];
     while let Some(folder) = folders.pop() {
@@ -67,11 +67,10 @@ fn segments(path: &Path) -> Vec<String> {
     parts.filter(|part| part != "mod").collect()
 }
 
-/// The paths below its network function that a module names: those that begin with `absolute`, and
-/// `super::...`, trees unfolded.
-fn named(absolute: &str, module: &[String], code: &str) -> Vec<Vec<String>> {
+/// The paths of its network function that a module names: `crate::...` and `super::...`, trees unfolded.
+fn named(module: &[String], code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for (start, from) in [(absolute, Some(0)), ("super::", None)] {
+    for (start, from) in [("crate::", Some(0)), ("super::", None)] {
         for (at, _) in code.match_indices(start) {
             let before = code[..at].chars().next_back();
             if before.is_some_and(|c| c.is_alphanumeric() || c == ':') {
@@ -126,18 +125,13 @@ fn unfold(base: &[String], text: &str, found: &mut Vec<Vec<String>>) {
 }
 
 /// Which modules each module names.
-fn arrows<'a>(
-    absolute: &str,
-    modules: &'a Modules,
-) -> BTreeMap<&'a [String], BTreeSet<&'a [String]>> {
+fn arrows(modules: &Modules) -> BTreeMap<&[String], BTreeSet<&[String]>> {
     let mut arrows = BTreeMap::new();
     for (module, code) in modules {
-        let targets = named(absolute, module, code)
-            .into_iter()
-            .filter_map(|path| {
-                let fits = modules.keys().filter(|other| path.starts_with(other));
-                fits.max_by_key(|other| other.len()).map(Vec::as_slice)
-            });
+        let targets = named(module, code).into_iter().filter_map(|path| {
+            let fits = modules.keys().filter(|other| path.starts_with(other));
+            fits.max_by_key(|other| other.len()).map(Vec::as_slice)
+        });
         let others: BTreeSet<_> = targets.filter(|target| target != module).collect();
         arrows.insert(module.as_slice(), others);
     }
@@ -146,13 +140,13 @@ fn arrows<'a>(
 
 #[test]
 fn a_file_knows_no_floor_above_its_own() {
-    for (function, absolute, least) in FUNCTIONS {
+    for (function, least) in FUNCTIONS {
         let modules = modules(function);
         let floor = |module: &[String]| {
             let floor = FLOORS.iter().position(|floor| *floor == module[0]);
             floor.unwrap_or_else(|| panic!("{function}: {module:?} is on no floor"))
         };
-        let arrows = arrows(absolute, &modules);
+        let arrows = arrows(&modules);
         assert!(arrows.len() > least, "{function}: {}", arrows.len());
         assert!(arrows.values().any(|targets| targets.len() > 5));
         for (module, targets) in &arrows {
@@ -168,9 +162,9 @@ fn a_file_knows_no_floor_above_its_own() {
 
 #[test]
 fn no_files_know_each_other_in_a_ring() {
-    for (function, absolute, _) in FUNCTIONS {
+    for (function, _) in FUNCTIONS {
         let modules = modules(function);
-        let mut arrows = arrows(absolute, &modules);
+        let mut arrows = arrows(&modules);
         // What names nothing any more is in no ring.
         loop {
             let ends: Vec<_> = arrows
@@ -195,7 +189,7 @@ fn no_files_know_each_other_in_a_ring() {
 #[test]
 fn below_a_driver_there_is_no_clock_and_no_socket() {
     let driver = FLOORS.iter().position(|floor| *floor == DRIVER).unwrap();
-    for (function, _, _) in FUNCTIONS {
+    for (function, _) in FUNCTIONS {
         for (module, code) in modules(function) {
             if FLOORS[driver..].contains(&module[0].as_str()) {
                 continue;

@@ -1,6 +1,7 @@
 //! Between this crate's messages and those of `oxirush-ngap`: the only place that names its types.
 
 mod cause;
+mod context_release;
 mod elements;
 mod node;
 pub(super) mod transfer;
@@ -133,9 +134,11 @@ fn read(pdu: &NGAPPDU<'_>) -> Result<NgapMessage, Fault> {
         Kind::Successful_PDUSessionResourceModify => ue::resource_modify_response(pdu)?.into(),
         Kind::Initiating_PDUSessionResourceRelease => ue::resource_release_command(pdu)?.into(),
         Kind::Successful_PDUSessionResourceRelease => ue::resource_release_response(pdu)?.into(),
-        Kind::Initiating_UEContextReleaseRequest => ue::context_release_request(pdu)?.into(),
-        Kind::Initiating_UEContextRelease => ue::context_release_command(pdu)?.into(),
-        Kind::Successful_UEContextRelease => ue::context_release_complete(pdu)?.into(),
+        Kind::Initiating_UEContextReleaseRequest => {
+            context_release::context_release_request(pdu)?.into()
+        }
+        Kind::Initiating_UEContextRelease => context_release::context_release_command(pdu)?.into(),
+        Kind::Successful_UEContextRelease => context_release::context_release_complete(pdu)?.into(),
         _ => return Err(Fault::Procedure(pdu.procedure_name().to_string())),
     })
 }
@@ -182,9 +185,9 @@ pub(super) fn encode(message: &NgapMessage) -> Result<Vec<u8>, NgapError> {
         M::PduSessionResourceModifyResponse(m) => ue::to_resource_modify_response(m),
         M::PduSessionResourceReleaseCommand(m) => ue::to_resource_release_command(m),
         M::PduSessionResourceReleaseResponse(m) => ue::to_resource_release_response(m),
-        M::UeContextReleaseRequest(m) => ue::to_context_release_request(m),
-        M::UeContextReleaseCommand(m) => ue::to_context_release_command(m),
-        M::UeContextReleaseComplete(m) => ue::to_context_release_complete(m),
+        M::UeContextReleaseRequest(m) => context_release::to_context_release_request(m),
+        M::UeContextReleaseCommand(m) => context_release::to_context_release_command(m),
+        M::UeContextReleaseComplete(m) => context_release::to_context_release_complete(m),
     }
     .map_err(unencodable)?;
     pdu.encode().map_err(unencodable)

@@ -8,7 +8,6 @@ use corewire_core5g_sbi::{Exchange, Problem, Reply, Router};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Seconds between heartbeats of who registered this way and does not say: an agent's services stay
 /// until they are deregistered.
@@ -73,7 +72,7 @@ impl Nrf {
                 "ipEndPoints": [{"ipv4Address": address, "port": service.port}],
             }],
         });
-        self.book().register(Instant::now(), &id, document)?;
+        self.book().register(self.now(), &id, document)?;
         self.tell();
         Ok(Reply::status(200))
     }

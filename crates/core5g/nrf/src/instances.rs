@@ -8,7 +8,6 @@ use corewire_core5g_sbi::patch::PatchItem;
 use corewire_core5g_sbi::{Exchange, Problem, Reply, Router, media};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Instant;
 
 const INSTANCES: &str = "/nnrf-nfm/v1/nf-instances";
 const INSTANCE: &str = "/nnrf-nfm/v1/nf-instances/{nfInstanceID}";
@@ -37,7 +36,7 @@ impl Nrf {
             return Err(not_allowed());
         }
         self.may_change(&rights, id)?;
-        let (profile, is_new) = self.book().register(Instant::now(), id, document)?;
+        let (profile, is_new) = self.book().register(self.now(), id, document)?;
         self.tell();
         let body = answer_of(&profile);
         let reply = if is_new {
@@ -62,7 +61,7 @@ impl Nrf {
             return Err(not_allowed());
         }
         self.may_change(&rights, id)?;
-        let profile = self.book().patch(Instant::now(), id, &items, expected)?;
+        let profile = self.book().patch(self.now(), id, &items, expected)?;
         self.tell();
         Ok(tagged(Reply::no_content(), &profile))
     }

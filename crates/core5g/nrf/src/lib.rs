@@ -53,9 +53,15 @@ pub(crate) struct Nrf {
     clients: Clients,
     /// What stands in front of the paths of its resources.
     api_root: String,
+    /// Reads the clock.
+    clock: fn() -> Instant,
 }
 
 impl Nrf {
+    fn now(&self) -> Instant {
+        (self.clock)()
+    }
+
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -83,6 +83,7 @@ impl NrfArgs {
                 issuer,
                 clients: Clients::with_secret(self.nf.secret()?.as_deref()).and(&self.allow_nf)?,
                 api_root: runtime.api_root().to_owned(),
+                clock: Instant::now,
             };
             let router = nrf.router();
             keep_time(runtime, Arc::clone(router.state()));
@@ -113,7 +114,7 @@ fn keep_time(runtime: &Runtime, nrf: Arc<Nrf>) {
     runtime.spawn(0, async move {
         while !task.loops()[0].has_ended() {
             task.sleep(TICK).await;
-            nrf.handle_timeout(Instant::now());
+            nrf.handle_timeout(nrf.now());
             gauge.set(nrf.book().len() as u64);
         }
     });

@@ -8,7 +8,7 @@ use corewire_core5g_sbi::patch::PatchItem;
 use corewire_core5g_sbi::{Exchange, HttpDate, Problem, Reply, Router, media};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 /// How long one lasts at most; who wants more renews it.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -54,7 +54,7 @@ impl Nrf {
             return Err(Problem::new(507, "INSUFFICIENT_RESOURCES"));
         }
         let reply = Reply::created(&format!("{}{SUBSCRIPTIONS}/{id}", self.api_root), &data);
-        all.insert(id, (Instant::now() + span, Arc::new(data)));
+        all.insert(id, (self.now() + span, Arc::new(data)));
         Ok(reply)
     }
 
@@ -68,7 +68,7 @@ impl Nrf {
         let (until, data) = found.ok_or_else(not_found)?;
         let mut renewed = SubscriptionData::clone(data);
         renewed.validity_time = Some(wall_clock().after(span).to_json_text());
-        *until = Instant::now() + span;
+        *until = self.now() + span;
         *data = Arc::new(renewed.clone());
         Ok(Reply::ok(&renewed))
     }
@@ -85,7 +85,7 @@ impl Nrf {
 /// How long one lasts that asked for this time.
 fn validity(asked: Option<&str>) -> Duration {
     let asked = asked.and_then(HttpDate::from_json_text);
-    let left = asked.and_then(|until| until.time().duration_since(SystemTime::now()).ok());
+    let left = asked.and_then(|until| until.time().duration_since(wall_clock().time()).ok());
     left.unwrap_or(LONGEST).min(LONGEST)
 }
 

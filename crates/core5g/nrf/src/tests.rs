@@ -32,6 +32,7 @@ fn nrf_into(mirror: Mirror) -> Router<Nrf> {
         issuer: Issuer::new("nrf-1", None, 3600).unwrap(),
         clients: Clients::with_secret(None),
         api_root: "http://nrf".to_owned(),
+        clock: Instant::now,
     };
     nrf.router()
 }
