@@ -13,7 +13,7 @@
 //! | `amf: UpdateSMContext ...`, `ReleaseSMContext ...` | an AMF asks for this |
 //! | `amf: N1N2TransferFailureNotification ...` | the UE that the AMF has called does not come |
 //! | `udm: DeregistrationNotification ...` | the UDM calls back |
-//! | `sbi< STATUS ...` | the answer to the request that waits longest; `none`: nobody answers; `unsent`: nobody took it |
+//! | `sbi< STATUS ...` | the answer to the request that waits longest; `none`: no answer comes; `unsent`: no instance took it |
 //! | `sbi<2 STATUS ...` | the answer to the one that waits behind it |
 //! | `smf restarts` | another process takes its place, with what the UDSF has |
 //! | `udsf serves`, `full`, `gone` | how the UDSF takes requests from now on; it answers at once |

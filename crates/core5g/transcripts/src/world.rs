@@ -41,7 +41,7 @@ pub enum Udsf {
     Serves,
     /// It refuses to store: 507.
     Full,
-    /// Nobody answers.
+    /// It does not answer.
     Gone,
 }
 
@@ -204,7 +204,7 @@ impl<T> World<T> {
         let (udsf, records) = (state.udsf, &mut state.records);
         let done = |status, body: &Bytes| Ok((answer(status, Headers::new(), body.clone()), None));
         match (udsf, method) {
-            (Udsf::Gone, _) => Err(SbiFailure::local("nobody answers")),
+            (Udsf::Gone, _) => Err(SbiFailure::local("no answer")),
             (Udsf::Full, "PUT") => Err(SbiFailure::answered(507, "INSUFFICIENT_STORAGE")),
             (_, "PUT") => {
                 records.insert(path.to_owned(), body.clone());

@@ -68,7 +68,7 @@ impl fmt::Display for Part {
 pub(crate) struct Pools {
     part: Part,
     by_dnn: BTreeMap<String, Addresses>,
-    /// The data network and the place in its pool of who has an address.
+    /// The data network and the place in its pool of each session with an address.
     of: HashMap<SmContextRef, (String, u32)>,
 }
 
@@ -102,7 +102,7 @@ impl Pools {
         self.by_dnn.contains_key(&dnn.to_ascii_lowercase())
     }
 
-    /// An address that nobody has, for this session; `None` when all are taken or there is no such
+    /// A free address for this session; `None` when all are taken or there is no such
     /// DNN.
     pub(crate) fn take(&mut self, dnn: &str, session: SmContextRef) -> Option<Ipv4Addr> {
         let part = self.part;
@@ -116,7 +116,7 @@ impl Pools {
             } else {
                 part.number
             };
-            // The network's own address, the router's and the broadcast are nobody's.
+            // The network's own address, the router's and the broadcast are not given away.
             let is_reserved = offset < 2 || offset + 1 >= addresses.pool.size;
             if !is_reserved && addresses.used.insert(offset) {
                 self.of.insert(session, (name, offset));

@@ -1,4 +1,4 @@
-//! An SM context's reference: who made it, and which of its contexts it is.
+//! An SM context's reference: the replica that made it, and which of its contexts it is.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 /// `smContextRef` (TS 29.502, 6.1.3.3.2): the replica's address and port in 12 hexadecimal digits, 36
-/// where it is IPv6, then a number. A gateway reads from it where to go; when nobody is there any more, any replica takes the
-/// session over from the store.
+/// where it is IPv6, then a number. A gateway reads from it where to go; when that replica is gone, any other
+/// takes the session over from the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SmContextRef {
     maker: SocketAddr,

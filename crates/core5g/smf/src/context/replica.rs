@@ -36,7 +36,7 @@ pub(crate) struct Replica {
     /// Commands that wait for the UE's answer.
     pub(crate) commands: Commands,
     pub(crate) pools: Mutex<Pools>,
-    /// What UEs are told beside their address.
+    /// What UEs get beside their address, when they ask.
     pub(crate) options: SessionOptions,
     /// Numbers of references. A replica that starts again at its address gives others.
     pub(crate) next: AtomicU64,

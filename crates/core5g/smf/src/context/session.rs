@@ -40,7 +40,7 @@ pub(crate) enum State {
     Active,
     /// The UE is idle: no downlink tunnel.
     Inactive,
-    /// The UE was told, and has not answered yet.
+    /// The UE has the command, and has not answered yet.
     Releasing,
 }
 

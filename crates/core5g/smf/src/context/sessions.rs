@@ -97,7 +97,8 @@ impl Sessions {
         Some(Arc::clone(entry))
     }
 
-    /// Ends a context here; says whether it had not ended before. Whoever is told so does the rest.
+    /// Ends a context here; says whether it had not ended before. The caller that hears so
+    /// does the rest.
     pub(crate) fn end(&self, reference: SmContextRef) -> bool {
         let mut held = self.lock();
         if let Some(context) = held.contexts.remove(&reference) {

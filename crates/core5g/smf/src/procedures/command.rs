@@ -8,7 +8,7 @@ use crate::peers::namf;
 use crate::ports::Sbi;
 use std::sync::Arc;
 
-/// A command was not answered in time. A gNB has long done what it was asked: only the UE is told again. What
+/// A command was not answered in time. A gNB has long done what it was asked: only the UE gets it again. What
 /// was modified stays as it is when it never answers; what was to end ends.
 pub(crate) async fn expired(
     replica: &Arc<Replica>,

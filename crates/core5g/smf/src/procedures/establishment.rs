@@ -247,7 +247,7 @@ pub(super) async fn not_transferred(
     Ok(Reply::no_content())
 }
 
-/// SmContextCreateError (TS 29.502, 6.1.6.2.15): the AMF is told why, and the UE too, by the NAS message in it.
+/// SmContextCreateError (TS 29.502, 6.1.6.2.15): why, for the AMF, with the NAS message that says it to the UE.
 struct Refusal {
     status: u16,
     cause: &'static str,

@@ -30,7 +30,7 @@ async fn create(gateway: Arc<Gateway>, exchange: Exchange) -> Result<Reply, Prob
     relay(gateway.sbi().call(REPLICA_SERVICE, request).await)
 }
 
-/// A session that there is: the replica that made it; when nobody is there, one that finds its
+/// A session that there is: the replica that made it; when that is gone, one that finds its
 /// context in the store.
 async fn on_context(gateway: Arc<Gateway>, exchange: Exchange) -> Result<Reply, Problem> {
     let text = exchange.param("smContextRef");
@@ -55,8 +55,8 @@ async fn on_context(gateway: Arc<Gateway>, exchange: Exchange) -> Result<Reply, 
     }
 }
 
-/// Nobody is there to release a session, and the AMF, which forgets it now, will not ask again:
-/// it is asked for until somebody does.
+/// No replica is there to release a session, and the AMF, which forgets it now, will not ask again: the
+/// request is repeated until a replica takes it.
 fn release_later(gateway: &Arc<Gateway>, request: SbiRequest) -> Result<Reply, Problem> {
     if gateway.later.value() >= MAX_LATER {
         return Err(Problem::new(503, "TARGET_NF_NOT_REACHABLE"));

@@ -1,4 +1,4 @@
-//! What the gNB is told of a session's user plane (TS 38.413, 9.3.4).
+//! What the gNB needs to know of a session's user plane (TS 38.413, 9.3.4).
 
 use crate::context::session::SmContext;
 use bytes::Bytes;

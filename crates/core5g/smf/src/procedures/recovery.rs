@@ -57,8 +57,8 @@ fn keep_addresses(replica: &Replica, stored: &[SmContext]) {
     }
 }
 
-/// What this replica has begun, and its earlier process has not brought to an end, is waited for once more: a
-/// UE that was told nothing asks again, and nobody else would end the context that it does not have.
+/// Waits once more for answers to what an earlier process of this replica has begun and not finished. Without
+/// that a context would stay whose UE, having heard nothing, begins its session anew elsewhere.
 fn wait_for_unfinished(replica: &Replica, stored: &[SmContext]) {
     let now = replica.clock.now();
     for context in stored {

@@ -69,7 +69,7 @@ pub(super) async fn begin(
     Ok(updated(&data, command, transfer))
 }
 
-/// The UE has let go: the session is gone, and the AMF is told so.
+/// The UE has let go: the session is gone, and the AMF is notified.
 pub(crate) async fn end(replica: &Arc<Replica>, context: &SmContext, sbi: &Sbi) {
     forget(replica, context, sbi).await;
     if let Err(failure) = namf::notify_released(sbi, context).await {

@@ -96,7 +96,7 @@ async fn on_n1(
         Request::ReleaseComplete if is_answer(Kind::Release) || is_taken_over => {
             Ok(end(replica, context, sbi))
         }
-        // It answers nothing that the UE was told (TS 24.501, 7.3.1).
+        // It answers no command (TS 24.501, 7.3.1).
         Request::ModificationComplete | Request::ReleaseComplete => {
             let cause = SmCause::PTI_MISMATCH;
             Ok(to_ue(nas::status(session, pti, cause)))

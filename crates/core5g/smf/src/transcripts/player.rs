@@ -156,7 +156,7 @@ fn is_context(word: &str) -> bool {
 fn answered(text: &str) -> Answered {
     let (status, rest) = text.split_once(' ').unwrap_or((text, ""));
     match status {
-        "none" => return Err(SbiFailure::local("nobody answers")),
+        "none" => return Err(SbiFailure::local("no answer")),
         "unsent" => return Err(SbiFailure::not_sent()),
         _ => {}
     }
