@@ -1,5 +1,6 @@
 //! What the UE may have: its session management subscription (TS 29.503, 6.1.6.2.8).
 
+use corewire_core5g_nas::SmCause;
 use corewire_core5g_sbi::model::common::Snssai as Slice;
 use corewire_core5g_sbi::model::common::bit_rate;
 use serde::{Deserialize, Serialize};
@@ -25,9 +26,57 @@ pub(crate) const DEFAULT: SessionSubscription = SessionSubscription {
     downlink: 1_000_000_000,
 };
 
-/// SmData: a list, or an object that holds one (Rel-17). `None` when the UE has not subscribed to this DNN in
-/// this slice.
-pub(crate) fn read(data: &Value, slice: &Slice, dnn: &str) -> Option<SessionSubscription> {
+/// A session that the subscription does not allow: the cause for the AMF (TS 29.502, 6.1.7.3), and the one for
+/// the UE (TS 24.501, 6.4.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Denied(pub(crate) &'static str, pub(crate) SmCause);
+
+/// The UE has not subscribed to this DNN in this slice.
+pub(crate) const NOT_SUBSCRIBED: Denied = Denied("DNN_DENIED", SmCause::NOT_SUBSCRIBED);
+
+/// Reads SmData: a list, or an object that holds one (Rel-17).
+///
+/// # Errors
+/// When the UE may not have an IPv4 session of SSC mode 1 in this DNN and slice.
+pub(crate) fn read(data: &Value, slice: &Slice, dnn: &str) -> Result<SessionSubscription, Denied> {
+    let of = configuration(data, slice, dnn).ok_or(NOT_SUBSCRIBED)?;
+    let types = permitted(
+        &of["pduSessionTypes"],
+        ["defaultSessionType", "allowedSessionTypes"],
+    );
+    if !types.is_empty() && !types.iter().any(|kind| ["IPV4", "IPV4V6"].contains(kind)) {
+        let is_ipv6 = types.contains(&"IPV6");
+        let cause = match is_ipv6 {
+            true => SmCause::IPV6_ONLY,
+            false => SmCause::UNKNOWN_SESSION_TYPE,
+        };
+        return Err(Denied("PDUTYPE_DENIED", cause));
+    }
+    let modes = permitted(&of["sscModes"], ["defaultSscMode", "allowedSscModes"]);
+    if !modes.is_empty() && !modes.contains(&"SSC_MODE_1") {
+        return Err(Denied("SSC_DENIED", SmCause::SSC_MODE_NOT_SUPPORTED));
+    }
+    let number = |value: &Value, otherwise: u8| {
+        value
+            .as_u64()
+            .and_then(|number| number.try_into().ok())
+            .unwrap_or(otherwise)
+    };
+    let rate =
+        |value: &Value, otherwise: u64| value.as_str().and_then(bit_rate).unwrap_or(otherwise);
+    Ok(SessionSubscription {
+        five_qi: number(&of["5gQosProfile"]["5qi"], DEFAULT.five_qi),
+        priority: number(
+            &of["5gQosProfile"]["arp"]["priorityLevel"],
+            DEFAULT.priority,
+        ),
+        uplink: rate(&of["sessionAmbr"]["uplink"], DEFAULT.uplink),
+        downlink: rate(&of["sessionAmbr"]["downlink"], DEFAULT.downlink),
+    })
+}
+
+/// The configuration of a DNN in a slice, if there is one.
+fn configuration<'a>(data: &'a Value, slice: &Slice, dnn: &str) -> Option<&'a Value> {
     let list = data
         .as_array()
         .or_else(|| data["individualSmSubsData"].as_array())?;
@@ -40,23 +89,15 @@ pub(crate) fn read(data: &Value, slice: &Slice, dnn: &str) -> Option<SessionSubs
     let configurations = entry["dnnConfigurations"].as_object()?;
     let wanted = |name: &str| name.eq_ignore_ascii_case(dnn) || name == "*";
     let (_, of) = configurations.iter().find(|(name, _)| wanted(name))?;
-    let number = |value: &Value, otherwise: u8| {
-        value
-            .as_u64()
-            .and_then(|number| number.try_into().ok())
-            .unwrap_or(otherwise)
-    };
-    let rate =
-        |value: &Value, otherwise: u64| value.as_str().and_then(bit_rate).unwrap_or(otherwise);
-    Some(SessionSubscription {
-        five_qi: number(&of["5gQosProfile"]["5qi"], DEFAULT.five_qi),
-        priority: number(
-            &of["5gQosProfile"]["arp"]["priorityLevel"],
-            DEFAULT.priority,
-        ),
-        uplink: rate(&of["sessionAmbr"]["uplink"], DEFAULT.uplink),
-        downlink: rate(&of["sessionAmbr"]["downlink"], DEFAULT.downlink),
-    })
+    Some(of)
+}
+
+/// The default and the allowed ones of a choice (TS 29.503, 6.1.6.2.11 and 6.1.6.2.12); none where the
+/// subscription says nothing of it.
+fn permitted<'a>(choice: &'a Value, [default, allowed]: [&str; 2]) -> Vec<&'a str> {
+    let allowed = choice[allowed].as_array().into_iter().flatten();
+    let all = allowed.chain(choice.get(default));
+    all.filter_map(Value::as_str).collect()
 }
 
 #[cfg(test)]
@@ -78,8 +119,8 @@ mod tests {
         assert_eq!(found.priority, 3);
         assert_eq!(found.uplink, 200_000_000);
         assert_eq!(found.downlink, 1_500_000_000);
-        assert_eq!(read(&data, &slice, "ims"), None);
+        assert_eq!(read(&data, &slice, "ims"), Err(NOT_SUBSCRIBED));
         let other = Slice { sst: 1, sd: None };
-        assert_eq!(read(&data, &other, "internet"), None);
+        assert_eq!(read(&data, &other, "internet"), Err(NOT_SUBSCRIBED));
     }
 }

@@ -3,12 +3,12 @@
 use super::{nudm, source3};
 use crate::context::replica::Replica;
 use crate::context::session::SmContext;
-use crate::context::subscription::SessionSubscription;
+use crate::context::subscription::{Denied, SessionSubscription};
 use crate::ports::Sbi;
 use corewire_core5g_runtime::{Flow, SbiFailure};
 use corewire_core5g_sbi::model::common::{PlmnId, Snssai as Slice};
 
-/// What the UE may have; `None` when it has not subscribed to this DNN in this slice.
+/// What the UE may have in this DNN and slice, or why it may not.
 ///
 /// # Errors
 /// When the UDM does not say.
@@ -18,7 +18,7 @@ pub(crate) async fn subscription(
     supi: &str,
     slice: &Slice,
     dnn: &str,
-) -> Result<Option<SessionSubscription>, SbiFailure> {
+) -> Result<Result<SessionSubscription, Denied>, SbiFailure> {
     match replica.own.flow {
         Flow::ThreeGpp => nudm::session_management(sbi, supi, slice, dnn).await,
         Flow::Source3 => source3::subscription(sbi, supi, slice, dnn).await,

@@ -2,7 +2,7 @@
 
 use crate::context::replica::Replica;
 use crate::context::session::SmContext;
-use crate::context::subscription::{self, SessionSubscription};
+use crate::context::subscription::{self, Denied, NOT_SUBSCRIBED, SessionSubscription};
 use crate::ports::Sbi;
 use corewire_core5g_runtime::{SbiFailure, SbiRequest};
 use corewire_core5g_sbi::model::common::{PlmnId, Snssai as Slice};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 const UECM: &str = "nudm-uecm";
 
-/// Asks for the UE's session management subscription (TS 29.503, 5.2.2.2.5); `None` when it has not
-/// subscribed to this DNN in this slice.
+/// Asks for the UE's session management subscription to this DNN in this slice (TS 29.503,
+/// 5.2.2.2.5).
 ///
 /// # Errors
 /// When the UDM does not say.
@@ -21,7 +21,7 @@ pub(crate) async fn session_management(
     supi: &str,
     slice: &Slice,
     dnn: &str,
-) -> Result<Option<SessionSubscription>, SbiFailure> {
+) -> Result<Result<SessionSubscription, Denied>, SbiFailure> {
     let nssai = serde_json::to_string(slice).unwrap_or_default();
     let nssai = percent::encode(&nssai);
     // A UE may write any octets as a DNN.
@@ -29,7 +29,7 @@ pub(crate) async fn session_management(
     let path = format!("/nudm-sdm/v2/{supi}/sm-data?single-nssai={nssai}&dnn={name}");
     match sbi.call("nudm-sdm", SbiRequest::get(path)).await {
         Ok(answer) => Ok(subscription::read(&answer.json::<Value>()?, slice, dnn)),
-        Err(failure) if failure.status() == Some(404) => Ok(None),
+        Err(failure) if failure.status() == Some(404) => Ok(Err(NOT_SUBSCRIBED)),
         Err(failure) => Err(failure),
     }
 }

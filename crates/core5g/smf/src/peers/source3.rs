@@ -3,7 +3,7 @@
 
 use crate::context::replica::Replica;
 use crate::context::session::SmContext;
-use crate::context::subscription::{self, SessionSubscription};
+use crate::context::subscription::{self, Denied, SessionSubscription};
 use crate::ports::Sbi;
 use corewire_core5g_runtime::SbiFailure;
 use corewire_core5g_runtime::source3::{ask, tell};
@@ -19,7 +19,7 @@ pub(super) async fn subscription(
     supi: &str,
     slice: &Slice,
     dnn: &str,
-) -> Result<Option<SessionSubscription>, SbiFailure> {
+) -> Result<Result<SessionSubscription, Denied>, SbiFailure> {
     let asked = json!({"session": {"state": "REQUESTED", "dnn": dnn}});
     let context = ask(sbi, "request-smf-create-session", supi, asked).await?;
     Ok(subscription::read(&context["smSubscription"], slice, dnn))

@@ -15,6 +15,7 @@ use crate::context::job::Job;
 use crate::context::n1::{self as nas, Establishment, Request, Uplink};
 use crate::context::replica::Replica;
 use crate::context::session::{SmContext, State};
+use crate::context::subscription::Denied;
 use crate::peers::namf::{self, N2Info};
 use crate::peers::upf::UserPlane as _;
 use crate::peers::{flow, nudsf};
@@ -86,8 +87,9 @@ pub(super) async fn create(replica: Arc<Replica>, exchange: Exchange) -> Result<
             return refusal.detail(failure.to_string()).reply();
         }
     };
-    let Some(subscription) = subscribed else {
-        return refused(403, "DNN_DENIED", SmCause::NOT_SUBSCRIBED).reply();
+    let subscription = match subscribed {
+        Ok(subscription) => subscription,
+        Err(Denied(cause, sm_cause)) => return refused(403, cause, sm_cause).reply(),
     };
     if !replica.pools().knows(&dnn) {
         return refused(403, "DNN_NOT_SUPPORTED", SmCause::UNKNOWN_DNN).reply();

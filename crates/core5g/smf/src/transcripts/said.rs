@@ -144,11 +144,21 @@ pub(super) fn not_transferred(args: &Args<'_>) -> Body {
 /// The document of an answer.
 pub(super) fn answered(what: &str, args: &Args<'_>) -> Value {
     match what {
-        "sm-data" => json!([{"singleNssai": {"sst": 1}, "dnnConfigurations": {
-        args.value("dnn").unwrap_or("internet"): {
-            "5gQosProfile": {"5qi": 9, "arp": {"priorityLevel": 8}},
-            "sessionAmbr": {"uplink": "100 Mbps", "downlink": "200 Mbps"},
-        }}}]),
+        "sm-data" => {
+            let mut configuration = json!({
+                "5gQosProfile": {"5qi": 9, "arp": {"priorityLevel": 8}},
+                "sessionAmbr": {"uplink": "100 Mbps", "downlink": "200 Mbps"},
+            });
+            if let Some(kind) = args.value("type") {
+                configuration["pduSessionTypes"] = json!({"defaultSessionType": kind});
+            }
+            if let Some(mode) = args.value("ssc") {
+                configuration["sscModes"] =
+                    json!({"defaultSscMode": mode, "allowedSscModes": [mode]});
+            }
+            let dnn = args.value("dnn").unwrap_or("internet");
+            json!([{"singleNssai": {"sst": 1}, "dnnConfigurations": {dnn: configuration}}])
+        }
         "tunnel" => {
             let teid: u32 = args.value("teid").unwrap_or("9").parse().unwrap();
             json!({"uplink": {"address": "10.0.0.9", "teid": teid}})
