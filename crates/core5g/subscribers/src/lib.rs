@@ -9,7 +9,6 @@ mod command;
 mod entry;
 mod file;
 
-pub use command::SubscriberArgs;
-pub use command::{ADDED, AddedSubscriber};
+pub use command::{ADDED, AddedSubscriber, SubscriberArgs};
 pub use entry::{Entries, Entry, Material, Slice};
 pub use file::SubscriberFile;
