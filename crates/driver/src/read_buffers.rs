@@ -20,13 +20,36 @@ pub const COPIED_BELOW: usize = 4 * 1024;
 /// Buffers that are kept although their slices are still in use somewhere.
 const KEPT: usize = 32;
 
-/// The buffers of one loop.
-#[derive(Debug, Default)]
+/// The buffers of one driver.
+#[derive(Debug)]
 pub struct ReadBuffers {
     kept: VecDeque<BytesMut>,
+    /// A start of a message that is shorter is copied.
+    copied_below: usize,
+    /// A buffer that has grown beyond this is not kept.
+    largest: usize,
+}
+
+impl Default for ReadBuffers {
+    /// Those of a driver whose bodies are slices of what it reads: buffers that a large message has made
+    /// larger are kept for the next.
+    fn default() -> Self {
+        Self::keeping(COPIED_BELOW, usize::MAX)
+    }
 }
 
 impl ReadBuffers {
+    /// Buffers of which starts of messages below `copied_below` bytes are copied, and of which those above
+    /// `largest` bytes are not kept.
+    #[must_use]
+    pub const fn keeping(copied_below: usize, largest: usize) -> Self {
+        Self {
+            kept: VecDeque::new(),
+            copied_below,
+            largest,
+        }
+    }
+
     /// An empty buffer with room to read into.
     #[must_use]
     pub fn take(&mut self) -> BytesMut {
@@ -46,7 +69,7 @@ impl ReadBuffers {
     /// A buffer to read the rest of a message into, with its start in front.
     #[must_use]
     pub fn take_with(&mut self, start: BytesMut) -> BytesMut {
-        if start.len() >= COPIED_BELOW {
+        if start.len() >= self.copied_below {
             return start;
         }
         let mut buffer = self.take();
@@ -59,7 +82,7 @@ impl ReadBuffers {
     /// buffer otherwise.
     #[must_use]
     pub fn give_but_start(&mut self, buffer: BytesMut) -> Option<BytesMut> {
-        if buffer.len() >= COPIED_BELOW {
+        if buffer.len() >= self.copied_below {
             return Some(buffer);
         }
         let start = (!buffer.is_empty()).then(|| BytesMut::from(&buffer[..]));
@@ -70,7 +93,7 @@ impl ReadBuffers {
     /// Takes an empty buffer back. Its slices may still be in use.
     pub fn give(&mut self, mut buffer: BytesMut) {
         buffer.clear();
-        if self.kept.len() < KEPT {
+        if self.kept.len() < KEPT && buffer.capacity() <= self.largest {
             self.kept.push_back(buffer);
         }
     }
@@ -131,6 +154,17 @@ mod tests {
             assert_eq!(again.as_ptr(), place, "the same memory, {length}");
             assert!(again.capacity() >= LEAST_ROOM);
             buffers.give(again);
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_has_grown_is_kept_up_to_a_length() {
+        for (largest, keeps) in [(usize::MAX, true), (2 * BUFFER, false)] {
+            let mut buffers = ReadBuffers::keeping(COPIED_BELOW, largest);
+            let mut buffer = buffers.take();
+            buffer.reserve(3 * BUFFER);
+            buffers.give(buffer);
+            assert_eq!(buffers.kept.len(), usize::from(keeps), "{largest}");
         }
     }
 

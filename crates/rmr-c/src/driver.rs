@@ -21,7 +21,7 @@ use crate::log::say;
 use burst::Bursts;
 use bytes::BytesMut;
 use connections::Connections;
-use corewire_driver::{LOOKS_A_TURN, ShmPolling, clock};
+use corewire_driver::{LOOKS_A_TURN, ReadBuffers, ShmPolling, clock};
 use corewire_rmr::LossKind;
 use corewire_sys::{
     Epoll, Interest, Listener, Socket, Token, WakeFd, monotonic_nanos, sleep_exactly,
@@ -33,7 +33,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Octets to read at once.
+/// Octets that a message may be given room for before any of it has come.
 const READ: usize = 256 * 1024;
 /// Reads of one connection before the others have their turn.
 const FAIR: u32 = 4;
@@ -95,7 +95,7 @@ pub(crate) struct Driver {
     wake: Arc<WakeFd>,
     connections: Connections,
     current: Option<Current>,
-    spare: Option<BytesMut>,
+    buffers: ReadBuffers,
     /// Counts reads: which connection was silent longest.
     reads: u64,
     stamps: bool,
@@ -143,7 +143,7 @@ impl Driver {
             wake,
             connections: Connections::new(limits),
             current: None,
-            spare: None,
+            buffers: ReadBuffers::keeping(COPIED, 2 * READ),
             reads: 0,
             stamps,
             rushed: false,
@@ -338,17 +338,8 @@ impl Driver {
             return false;
         };
         let buffer = match connection.kept.take() {
-            Some(kept) if kept.len() > COPIED => kept,
-            kept => {
-                let mut buffer = self
-                    .spare
-                    .take()
-                    .unwrap_or_else(|| BytesMut::with_capacity(READ));
-                if let Some(kept) = kept {
-                    buffer.extend_from_slice(&kept);
-                }
-                buffer
-            }
+            Some(kept) => self.buffers.take_with(kept),
+            None => self.buffers.take(),
         };
         self.current = Some(Current {
             index,
@@ -436,9 +427,8 @@ impl Driver {
             return;
         };
         // A long message gets room as it comes, not as it promises.
-        let room = needed.saturating_sub(rest).min(rest.max(READ));
-        let room = room.max(READ.saturating_sub(rest)).max(COPIED);
-        current.buffer.reserve(room);
+        let wanted = needed.saturating_sub(rest).min(rest.max(READ));
+        ReadBuffers::make_room(&mut current.buffer, wanted);
         let room = current.buffer.capacity() - current.buffer.len();
         match connection.socket.receive_now(&mut current.buffer) {
             Ok(0) => self.close_current(observer),
@@ -471,18 +461,14 @@ impl Driver {
 
     /// Puts the current connection aside; `again` when there may be more to read.
     fn leave(&mut self, again: bool) {
-        let Some(mut current) = self.current.take() else {
+        let Some(current) = self.current.take() else {
             return;
         };
+        let kept = self.buffers.give_but_start(current.buffer);
         if let Some(connection) = self.connections.get_mut(current.index) {
-            if current.buffer.len() > COPIED {
-                connection.kept = Some(std::mem::take(&mut current.buffer));
-            } else if !current.buffer.is_empty() {
-                connection.kept = Some(BytesMut::from(&current.buffer[..]));
-            }
+            connection.kept = kept;
         }
         self.connections.account(current.index);
-        self.keep_spare(current.buffer);
         if again {
             self.connections.enqueue(current.index);
         }
@@ -490,7 +476,7 @@ impl Driver {
 
     fn close_current(&mut self, observer: &mut impl Observer) {
         if let Some(current) = self.current.take() {
-            self.keep_spare(current.buffer);
+            self.buffers.give(current.buffer);
             self.close_one(current.index, observer);
         }
     }
@@ -539,18 +525,6 @@ impl Driver {
         }
     }
 
-    fn keep_spare(&mut self, mut buffer: BytesMut) {
-        if self.spare.is_some() {
-            return;
-        }
-        buffer.clear();
-        // What was cut off its front and is not used any more comes back here, without allocating.
-        buffer.reserve(READ);
-        if buffer.capacity() <= 2 * READ {
-            self.spare = Some(buffer);
-        }
-    }
-
     /// Closes everything.
     pub(crate) fn close(&mut self) {
         self.listener = None;
@@ -560,7 +534,7 @@ impl Driver {
             connection.link.close();
         }
         self.current = None;
-        self.spare = None;
+        self.buffers = ReadBuffers::keeping(COPIED, 2 * READ);
     }
 }
 
