@@ -196,7 +196,7 @@ mod tests {
     fn a_wait_looks_a_few_times_however_late_it_is_and_then_ends() {
         let mut awake = SpinWait::begin(clock(), Duration::ZERO);
         let looks = std::iter::from_fn(|| awake.yield_now().then_some(()));
-        // Fewer when somebody keeps the core of this test.
+        // Fewer when another thread keeps the core of this test.
         let looks = looks.count();
         let crowded_out = awake.end(true) == SpinEnd::CrowdedOut;
         assert!(looks == LOOKS as usize || crowded_out, "{looks}");
@@ -221,6 +221,6 @@ mod tests {
         for _ in 0..10 * SURE {
             spin.learn_from(SpinEnd::CrowdedOut);
         }
-        assert!(spin.should_spin(), "where nobody is in the way");
+        assert!(spin.should_spin(), "where no other thread is in the way");
     }
 }

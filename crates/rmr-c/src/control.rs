@@ -2,7 +2,7 @@
 //! and then what became of messages.
 
 use crate::context::Context;
-use crate::inbox::Deadline;
+use crate::deadline::Deadline;
 use crate::link::Link;
 use crate::log::{self, say};
 use crate::message::Message;

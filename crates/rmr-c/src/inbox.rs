@@ -1,11 +1,14 @@
 //! Receiving: one queue for the application, whatever the number of peers and threads.
 //!
-//! There is no receiving thread. Who wants a message takes the [`Driver`] and reads sockets; the
-//! others sleep until they are handed a message or the driver. Only when a program asks for a
+//! There is no receiving thread. A thread that wants a message takes the [`Driver`] and reads sockets; the
+//! others sleep until they are handed a message or the driver. This is no
+//! `corewire_driver::LeaderFollower`: receivers write nothing that could be coalesced, and a thread that
+//! serves a descriptor leads alone. Only when a program asks for a
 //! descriptor to wait on (`rmr_get_rcvfd`) does a thread of ours drive, because a descriptor can
 //! only tell of messages that are there as a whole.
 
 use crate::arrival::Arrival;
+use crate::deadline::Deadline;
 use crate::driver::{Driver, Limits, Observer, Stopped, Verdict};
 use crate::link::{Link, Shared};
 use crate::log::say;
@@ -807,68 +810,5 @@ impl Observer for Ended<'_> {
 
     fn departed(&mut self, number: i32) {
         self.inbox.back().remove(&number);
-    }
-}
-
-/// Until when to wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Deadline {
-    /// Not at all.
-    Now,
-    /// For so long, from when it is begun on: who need not wait need not know the time.
-    Within(Duration),
-    /// Until then.
-    At(Instant),
-    /// For ever.
-    Never,
-}
-
-impl Deadline {
-    pub(crate) const NOW: Self = Self::Now;
-    pub(crate) const NEVER: Self = Self::Never;
-
-    /// What C's milliseconds mean: negative is for ever.
-    pub(crate) fn from_millis(millis: i32) -> Self {
-        match millis {
-            0 => Self::Now,
-            ..0 => Self::Never,
-            millis => Self::Within(Duration::from_millis(millis.unsigned_abs().into())),
-        }
-    }
-
-    /// The same, with its end fixed.
-    pub(crate) fn begun(self) -> Self {
-        match self {
-            Self::Within(duration) => Self::after(duration),
-            fixed => fixed,
-        }
-    }
-
-    /// That long from now.
-    pub(crate) fn after(duration: Duration) -> Self {
-        clock().checked_add(duration).map_or(Self::Never, Self::At)
-    }
-
-    fn left(self) -> Option<Duration> {
-        match self {
-            Self::Now => Some(Duration::ZERO),
-            Self::Within(duration) => Some(duration),
-            Self::At(at) => Some(at.saturating_duration_since(clock())),
-            Self::Never => None,
-        }
-    }
-
-    fn is_over(self) -> bool {
-        self.left().is_some_and(|left| left.is_zero())
-    }
-
-    fn sleep<'a, T>(self, condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        match self.left() {
-            None => condvar.wait(guard).unwrap_or_else(PoisonError::into_inner),
-            Some(left) => {
-                let waited = condvar.wait_timeout(guard, left);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            }
-        }
     }
 }

@@ -42,6 +42,7 @@ mod boundary;
 mod carrier;
 mod context;
 mod control;
+mod deadline;
 mod dial;
 mod driver;
 mod errno;

@@ -6,8 +6,8 @@
 use super::{bad_argument, context, message, refuse, to_c};
 use crate::boundary::boundary;
 use crate::context::Context;
+use crate::deadline::Deadline;
 use crate::errno;
-use crate::inbox::Deadline;
 use crate::link::Link;
 use crate::message::Message;
 use crate::send;

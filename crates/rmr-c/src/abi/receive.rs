@@ -3,8 +3,8 @@
 use super::{bad_argument, context, message, to_c};
 use crate::boundary::boundary;
 use crate::context::Context;
+use crate::deadline::Deadline;
 use crate::errno;
-use crate::inbox::Deadline;
 use crate::message::Message;
 use crate::state;
 use libc::{c_char, c_int, c_void};
