@@ -16,16 +16,20 @@
 //! Frames are taken whole: what has come of a frame that is not stays in the driver's buffer. Bodies
 //! are never copied on their way in, and long ones not on their way out.
 
+mod closing;
 mod ended;
 mod error;
 mod event;
 mod field;
+mod flow;
 mod frame;
 mod limits;
 mod messaging;
 mod outgoing;
+mod queues;
 mod ready;
 mod receive;
+mod requests;
 mod sections;
 mod session;
 mod settings;

@@ -114,6 +114,24 @@ impl Rate {
     }
 }
 
+/// How often the peer may do what an honest one seldom does: see [`Limits`].
+#[derive(Debug)]
+pub(super) struct Rates {
+    pub(super) resets: Rate,
+    pub(super) glitches: Rate,
+    pub(super) oversized: Rate,
+}
+
+impl Rates {
+    pub(super) const fn new(limits: &Limits) -> Self {
+        Self {
+            resets: Rate::new(limits.stream_resets),
+            glitches: Rate::new(limits.glitches),
+            oversized: Rate::new(limits.oversized_headers),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

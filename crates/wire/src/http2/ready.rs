@@ -91,12 +91,12 @@ impl Session {
         let length = inline.len() + shared.len();
         if shared.len() >= LONGEST_COPY
             || !self.ready.has_room()
-            || stream.credit.min(self.credit) < length as i64
+            || stream.credit.with(self.credit) < length
         {
             return false;
         }
-        stream.credit -= length as i64;
-        self.credit -= length as i64;
+        stream.credit.spend(length);
+        self.credit.spend(length);
         let stream = stream.number;
         let out = &mut self.ready.octets;
         self.ready.last_data = Some((stream, out.len()));
@@ -146,7 +146,7 @@ impl Session {
             if head.stream != stream {
                 kept.extend_from_slice(frame);
             } else if head.kind == DATA {
-                self.credit += head.length as i64;
+                self.credit.unspend(head.length);
             }
         }
         self.ready.octets = kept;
@@ -168,6 +168,6 @@ impl Session {
 
     fn ready_is_sent(&mut self) {
         self.ready.last_data = None;
-        self.last_request = self.last_request.max(self.ready.request);
+        self.requests.last_written = self.requests.last_written.max(self.ready.request);
     }
 }

@@ -4,7 +4,7 @@ use super::frame::{
     self, ACK, CONTINUATION, DATA, END_STREAM, GOAWAY, HEAD, HEADERS, Head, PING, PRIORITY,
     PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, number,
 };
-use super::session::{MAX_31_BITS, PREFACE, Role, Session};
+use super::session::{PREFACE, Role, Session};
 use super::settings::DEFAULT_WINDOW;
 use super::{Error, ErrorCode, Event};
 use std::time::Instant;
@@ -19,6 +19,39 @@ const FRAME_WORK: usize = 256;
 
 /// What a frame did to the connection: nothing, or its end.
 pub(super) type Taken = Result<(), ErrorCode>;
+
+/// How far receiving is.
+#[derive(Debug)]
+pub(super) struct Reading {
+    /// The client's preface has come; true for a client, whose peer sends none.
+    greeted: bool,
+    /// Octets that follow of a frame whose kind is unknown.
+    skip: usize,
+    /// Octets that are missing of the frame at which receiving stopped.
+    pub(super) missing: usize,
+    /// What receiving has done so far, as [`Limits::turn_work`](super::Limits::turn_work) counts.
+    pub(super) work: usize,
+    /// Receiving stopped because enough was done.
+    pub(super) has_more: bool,
+}
+
+impl Reading {
+    pub(super) fn new(role: Role) -> Self {
+        Self {
+            greeted: role == Role::Client,
+            skip: 0,
+            missing: 0,
+            work: 0,
+            has_more: false,
+        }
+    }
+
+    fn begin_turn(&mut self) {
+        self.missing = 0;
+        self.has_more = false;
+        self.work = 0;
+    }
+}
 
 impl Session {
     /// Takes octets that came, up to a frame that is not whole or until
@@ -35,14 +68,12 @@ impl Session {
     pub fn receive(&mut self, now: Instant, octets: &[u8]) -> Result<usize, Error> {
         if self.events.is_empty() {
             self.events.shrink_to(KEEP_EVENTS);
-            self.fields.clear();
-            self.fields.shrink_to(KEEP_FIELDS);
+            self.sections.fields.clear();
+            self.sections.fields.shrink_to(KEEP_FIELDS);
         }
-        self.missing = 0;
-        self.has_more = false;
-        self.work = 0;
+        self.reading.begin_turn();
         let mut at = 0;
-        if !self.greeted {
+        if !self.reading.greeted {
             let begins = octets.len().min(PREFACE.len());
             if octets[..begins] != PREFACE[..begins] {
                 return Err(Error::NotHttp2);
@@ -50,36 +81,36 @@ impl Session {
             if begins < PREFACE.len() {
                 return Ok(0);
             }
-            self.greeted = true;
+            self.reading.greeted = true;
             at = PREFACE.len();
         }
-        while self.terminated.is_none() {
-            if self.skip > 0 {
-                let skipped = self.skip.min(octets.len() - at);
-                self.skip -= skipped;
+        while self.closing.terminated.is_none() {
+            if self.reading.skip > 0 {
+                let skipped = self.reading.skip.min(octets.len() - at);
+                self.reading.skip -= skipped;
                 at += skipped;
             }
             let Some((head, rest)) = octets[at..].split_first_chunk::<HEAD>() else {
                 return Ok(at);
             };
-            if self.work > self.limits.turn_work {
-                self.has_more = true;
+            if self.reading.work > self.limits.turn_work {
+                self.reading.has_more = true;
                 return Ok(at);
             }
-            self.work += FRAME_WORK;
+            self.reading.work += FRAME_WORK;
             let head = Head::read(*head);
             let taken = if let Err(code) = self.admit(head) {
                 Err(code)
             } else if head.kind > CONTINUATION {
                 // What this side does not know it ignores (RFC 9113, 4.1).
-                self.skip = head.length;
+                self.reading.skip = head.length;
                 at += HEAD;
                 continue;
             } else if let Some(payload) = rest.get(..head.length) {
                 at += HEAD;
                 self.frame(now, head, payload, at)
             } else {
-                self.missing = head.length - rest.len();
+                self.reading.missing = head.length - rest.len();
                 return Ok(at);
             };
             if let Err(code) = taken {
@@ -93,10 +124,10 @@ impl Session {
 
     /// Whether a frame may come, as far as its head tells.
     fn admit(&self, head: Head) -> Taken {
-        if !self.heard_settings && (head.kind != SETTINGS || head.has(ACK)) {
+        if !self.settings.heard && (head.kind != SETTINGS || head.has(ACK)) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
-        if self.block.goes_on() && !self.block.is_followed_by(head) {
+        if self.sections.block.goes_on() && !self.sections.block.is_followed_by(head) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         let fits = match head.kind {
@@ -144,10 +175,7 @@ impl Session {
 
     fn data(&mut self, now: Instant, head: Head, payload: &[u8], place: usize) -> Taken {
         // All of it counts, padding too (RFC 9113, 6.9.1).
-        self.window -= head.length as i64;
-        if self.window < 0 {
-            return Err(ErrorCode::FLOW_CONTROL_ERROR);
-        }
+        self.window.take(head.length)?;
         let Some((octets, padding)) = frame::without_padding(head, payload) else {
             return Err(ErrorCode::PROTOCOL_ERROR);
         };
@@ -158,17 +186,16 @@ impl Session {
             return Ok(());
         };
         let ends = head.has(END_STREAM);
+        if self.is_unsent(head.stream) {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
         let known = self.streams.at(stream);
         if known.received_all {
             return Err(ErrorCode::STREAM_CLOSED);
         }
-        if self.role == Role::Client && known.number > self.last_request {
-            return Err(ErrorCode::PROTOCOL_ERROR);
-        }
-        known.window -= head.length as i64;
-        if known.window < 0 {
+        if let Err(code) = known.window.take(head.length) {
             self.consume_connection(head.length);
-            return self.stream_error(now, head.stream, ErrorCode::FLOW_CONTROL_ERROR);
+            return self.stream_error(now, head.stream, code);
         }
         if known.body.data(octets.len()).is_err() {
             self.consume_connection(head.length);
@@ -181,7 +208,7 @@ impl Session {
                 octets: start..start + octets.len(),
             });
         } else if !ends {
-            self.glitches.count(now)?;
+            self.rates.glitches.count(now)?;
         }
         if padding > 0 {
             self.consume_connection(padding);
@@ -217,7 +244,7 @@ impl Session {
     pub(super) fn of_no_stream(&self, head: Head) -> Taken {
         let stream = head.stream;
         let is_known = match self.role {
-            Role::Client => stream % 2 == 1 && stream < self.next_stream,
+            Role::Client => stream % 2 == 1 && stream < self.requests.next_stream,
             Role::Server => {
                 stream % 2 == 1 && stream <= self.ended.last() && !self.ended.was_left_out(stream)
             }
@@ -239,7 +266,7 @@ impl Session {
         if let Some(place) = self.streams.find(stream) {
             self.close(place, code);
         }
-        self.glitches.count(now)?;
+        self.rates.glitches.count(now)?;
         self.check_flood()
     }
 
@@ -254,11 +281,7 @@ impl Session {
     fn rst_stream(&mut self, now: Instant, stream: u32, payload: &[u8]) -> Taken {
         let place = self.streams.find(stream);
         match place {
-            Some(place) if self.role == Role::Client => {
-                if self.streams.at(place).number > self.last_request {
-                    return Err(ErrorCode::PROTOCOL_ERROR);
-                }
-            }
+            Some(_) if self.is_unsent(stream) => return Err(ErrorCode::PROTOCOL_ERROR),
             Some(_) => {}
             None => self.of_no_stream(Self::of(RST_STREAM, stream))?,
         }
@@ -268,36 +291,38 @@ impl Session {
         }
         if self.role == Role::Server {
             self.ended.end(stream);
-            self.resets.count(now)?;
+            self.rates.resets.count(now)?;
         }
         Ok(())
     }
 
     fn settings(&mut self, head: Head, payload: &[u8]) -> Taken {
         if head.has(ACK) {
-            if std::mem::replace(&mut self.settings_acknowledged, true) {
+            if std::mem::replace(&mut self.settings.acknowledged, true) {
                 return Err(ErrorCode::PROTOCOL_ERROR);
             }
             let less = DEFAULT_WINDOW.saturating_sub(self.limits.stream_window);
             for stream in self.streams.iter_mut() {
-                stream.window -= i64::from(less);
+                stream.window.shrink(less);
             }
             return Ok(());
         }
         // What was made by the old rules is sent before they are given up.
         self.commit_ready();
-        let before = self.peer;
-        if !std::mem::replace(&mut self.heard_settings, true) {
+        let before = self.settings.peer;
+        if !std::mem::replace(&mut self.settings.heard, true) {
             // Without a word of it there is no limit.
-            self.peer.max_streams = u32::MAX;
+            self.settings.peer.max_streams = u32::MAX;
         }
-        self.peer
+        self.settings
+            .peer
             .read(payload, self.role, self.limits.max_settings)?;
-        if self.peer.table_size != before.table_size {
-            self.encoder.set_max_table_size(self.peer.table_size);
+        if self.settings.peer.table_size != before.table_size {
+            self.encoder
+                .set_max_table_size(self.settings.peer.table_size);
         }
-        if self.peer.window != before.window {
-            self.windows_changed(i64::from(self.peer.window) - i64::from(before.window))?;
+        if self.settings.peer.window != before.window {
+            self.windows_changed(i64::from(self.settings.peer.window) - i64::from(before.window))?;
         }
         self.control.settings_taken();
         self.tell_credit();
@@ -309,10 +334,7 @@ impl Session {
         for place in 0..self.streams.places() {
             let stream = self.streams.at(place);
             if stream.number != 0 {
-                stream.credit += by;
-                if stream.credit > i64::from(MAX_31_BITS) {
-                    return Err(ErrorCode::FLOW_CONTROL_ERROR);
-                }
+                stream.credit.change(by)?;
                 self.credit_changed(place);
             }
         }
@@ -334,14 +356,18 @@ impl Session {
         let last = first_number(payload);
         let code = code(&payload[4..]);
         if self.role == Role::Client {
-            if self.heard_goodbye.is_some_and(|before| last > before) {
+            if self
+                .closing
+                .heard_goodbye
+                .is_some_and(|before| last > before)
+            {
                 return Err(ErrorCode::PROTOCOL_ERROR);
             }
             self.events.push_back(Event::GoAway {
                 last_stream: last,
                 code,
             });
-            let sent = self.last_request;
+            let sent = self.requests.last_written;
             let mut refused: Vec<_> = self
                 .streams
                 .iter_mut()
@@ -363,7 +389,7 @@ impl Session {
                 code,
             });
         }
-        self.heard_goodbye = Some(last);
+        self.closing.heard_goodbye = Some(last);
         Ok(())
     }
 
@@ -373,26 +399,22 @@ impl Session {
             if more == 0 {
                 return Err(ErrorCode::PROTOCOL_ERROR);
             }
-            self.credit += i64::from(more);
-            if self.credit > i64::from(MAX_31_BITS) {
-                return Err(ErrorCode::FLOW_CONTROL_ERROR);
-            }
+            self.credit.change(i64::from(more))?;
             self.tell_credit();
             return Ok(());
         }
         let Some(place) = self.streams.find(stream) else {
             return self.of_no_stream(Self::of(WINDOW_UPDATE, stream));
         };
-        if self.role == Role::Client && stream > self.last_request {
+        if self.is_unsent(stream) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         if more == 0 {
             return self.stream_error(now, stream, ErrorCode::PROTOCOL_ERROR);
         }
         let known = self.streams.at(place);
-        known.credit += i64::from(more);
-        if known.credit > i64::from(MAX_31_BITS) {
-            return self.stream_error(now, stream, ErrorCode::FLOW_CONTROL_ERROR);
+        if let Err(code) = known.credit.change(i64::from(more)) {
+            return self.stream_error(now, stream, code);
         }
         self.credit_changed(place);
         self.tell_credit();

@@ -1,13 +1,18 @@
 //! Header sections as they come: HEADERS, CONTINUATION, HPACK.
 
 use super::event::{Event, HeadersKind};
+use super::flow::SendWindow;
 use super::frame::{self, CONTINUATION, END_HEADERS, END_STREAM, Head, WITH_PRIORITY, number};
 use super::messaging::{self, Malformed};
 use super::receive::Taken;
 use super::session::{Role, Session};
 use super::{ErrorCode, Fields};
+use crate::hpack;
 use std::ops::Range;
 use std::time::Instant;
+
+/// The table that the peer's header compression may use: what every connection begins with.
+const TABLE_SIZE: u32 = 4096;
 
 /// A header block that did not fit into its HEADERS frame.
 #[derive(Debug, Default)]
@@ -28,6 +33,25 @@ impl Block {
     pub(super) fn is_followed_by(&self, head: Head) -> bool {
         let begun = self.head.map(|begun| begun.stream);
         head.kind == CONTINUATION && begun == Some(head.stream)
+    }
+}
+
+/// What is kept from one header section to the next, and those that came in this turn.
+pub(super) struct Sections {
+    decoder: hpack::Decoder,
+    /// A header block that goes on.
+    pub(super) block: Block,
+    /// Fields of the header sections among the session's events, flat.
+    pub(super) fields: Vec<u8>,
+}
+
+impl Sections {
+    pub(super) fn new() -> Self {
+        Self {
+            decoder: hpack::Decoder::new(TABLE_SIZE),
+            block: Block::default(),
+            fields: Vec::new(),
+        }
     }
 }
 
@@ -54,31 +78,31 @@ impl Session {
         if head.has(END_HEADERS) {
             return self.whole_block(now, head, is_loop, block);
         }
-        self.block.head = Some(head);
-        self.block.is_loop = is_loop;
-        self.block.frames = 0;
-        self.block.octets.clear();
-        self.block.octets.extend_from_slice(block);
+        self.sections.block.head = Some(head);
+        self.sections.block.is_loop = is_loop;
+        self.sections.block.frames = 0;
+        self.sections.block.octets.clear();
+        self.sections.block.octets.extend_from_slice(block);
         Ok(())
     }
 
     pub(super) fn continuation(&mut self, now: Instant, head: Head, payload: &[u8]) -> Taken {
-        let Some(begun) = self.block.head else {
+        let Some(begun) = self.sections.block.head else {
             return Err(ErrorCode::PROTOCOL_ERROR);
         };
-        self.block.frames += 1;
-        let length = self.block.octets.len() + payload.len();
+        self.sections.block.frames += 1;
+        let length = self.sections.block.octets.len() + payload.len();
         // Compressed it is hardly longer than the list that is taken.
         let longest =
             (self.limits.max_frame as usize).max(4 * self.limits.max_header_list as usize);
-        if self.block.frames > self.limits.max_continuations || length > longest {
+        if self.sections.block.frames > self.limits.max_continuations || length > longest {
             return Err(ErrorCode::ENHANCE_YOUR_CALM);
         }
-        self.block.octets.extend_from_slice(payload);
+        self.sections.block.octets.extend_from_slice(payload);
         if !head.has(END_HEADERS) {
             return Ok(());
         }
-        let block = std::mem::take(&mut self.block);
+        let block = std::mem::take(&mut self.sections.block);
         self.whole_block(now, begun, block.is_loop, &block.octets)
     }
 
@@ -94,20 +118,20 @@ impl Session {
             self.of_no_stream(head)?;
             // It was on its way when this side ended the stream.
             let section = self.read(now, block)?;
-            self.fields.truncate(section.fields.start);
+            self.sections.fields.truncate(section.fields.start);
             return Ok(());
         };
+        if self.is_unsent(stream) {
+            return Err(ErrorCode::PROTOCOL_ERROR);
+        }
         let known = self.streams.at(place);
         if known.received_all {
             return Err(ErrorCode::STREAM_CLOSED);
         }
-        if self.role == Role::Client && stream > self.last_request {
-            return Err(ErrorCode::PROTOCOL_ERROR);
-        }
         let ends = head.has(END_STREAM);
         let is_leading = !known.body.has_head;
         let section = self.read(now, block)?;
-        let fields = Fields(&self.fields[section.fields.clone()]);
+        let fields = Fields(&self.sections.fields[section.fields.clone()]);
         let known = self.streams.at(place);
         let checked = if is_leading {
             known.body.response(fields)
@@ -140,9 +164,9 @@ impl Session {
         let ends = head.has(END_STREAM);
         self.ended.open(stream);
         let section = self.read(now, block)?;
-        if self.said_goodbye {
+        if self.closing.said_goodbye {
             // It was on its way when this side said that it takes no more (RFC 9113, 6.8).
-            self.fields.truncate(section.fields.start);
+            self.sections.fields.truncate(section.fields.start);
             return Ok(());
         }
         if self.streams.len() >= self.limits.max_streams as usize {
@@ -150,17 +174,17 @@ impl Session {
                 self.ended.end(stream);
             }
             // Who has heard of the limit does that on purpose.
-            if self.settings_acknowledged {
+            if self.settings.acknowledged {
                 return self.stream_error(now, stream, ErrorCode::REFUSED_STREAM);
             }
             self.control.reset(stream, ErrorCode::REFUSED_STREAM);
             return Ok(());
         }
         let mut body = messaging::Body::default();
-        let fields = Fields(&self.fields[section.fields.clone()]);
+        let fields = Fields(&self.sections.fields[section.fields.clone()]);
         let checked = body.request(fields, !section.oversized);
         let window = self.first_window();
-        let credit = i64::from(self.peer.window);
+        let credit = SendWindow::new(self.settings.peer.window);
         if is_loop || checked.is_err() || ends && body.end().is_err() {
             if ends {
                 self.ended.end(stream);
@@ -187,18 +211,19 @@ impl Session {
 
     /// Decompresses a block; its fields stand behind those of earlier ones.
     fn read(&mut self, now: Instant, block: &[u8]) -> Result<Section, ErrorCode> {
-        let start = self.fields.len();
+        let start = self.sections.fields.len();
         let limit = self.limits.max_header_list as usize;
         let decoded = self
+            .sections
             .decoder
-            .decode(block, limit, &mut self.fields)
+            .decode(block, limit, &mut self.sections.fields)
             .map_err(|_| ErrorCode::COMPRESSION_ERROR)?;
-        self.work += block.len() + self.fields.len() - start;
+        self.reading.work += block.len() + self.sections.fields.len() - start;
         if decoded.oversized {
-            self.oversized.count(now)?;
+            self.rates.oversized.count(now)?;
         }
         Ok(Section {
-            fields: start..self.fields.len(),
+            fields: start..self.sections.fields.len(),
             oversized: decoded.oversized,
         })
     }

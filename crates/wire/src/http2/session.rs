@@ -1,13 +1,18 @@
 //! The session: its state, its commands and what can be asked of it.
 
+use super::closing::Closing;
 use super::ended::Ended;
-use super::limits::Rate;
+use super::flow::{ReceiveWindow, SendWindow};
+use super::limits::Rates;
 use super::messaging::Asked;
 use super::outgoing::Trailers;
+use super::queues::{Queue, Queues};
 use super::ready::Ready;
-use super::sections::Block;
-use super::settings::{self, DEFAULT_WINDOW, Settings};
-use super::stream::{Queue, Sending, Streams};
+use super::receive::Reading;
+use super::requests::{MAX_STREAM, Requests};
+use super::sections::Sections;
+use super::settings::{self, DEFAULT_WINDOW, SettingsExchange};
+use super::stream::{Sending, Streams};
 use super::transmit::Control;
 use super::{Error, ErrorCode, Event, Field, Fields, Lead, Limits};
 use crate::hpack;
@@ -26,12 +31,6 @@ pub enum Role {
     Server,
 }
 
-/// The largest window (RFC 9113, 6.9.1), and the highest stream number.
-pub(super) const MAX_31_BITS: u32 = i32::MAX as u32;
-
-/// The table that the peer's header compression may use: what every connection begins with.
-const TABLE_SIZE: u32 = 4096;
-
 /// What a client says first (RFC 9113, 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -42,64 +41,26 @@ pub struct Session {
     pub(super) streams: Streams,
     pub(super) events: VecDeque<Event>,
 
-    /// Server: the preface has come.
-    pub(super) greeted: bool,
-    /// The peer's first SETTINGS have come.
-    pub(super) heard_settings: bool,
-    /// The peer has taken this side's SETTINGS.
-    pub(super) settings_acknowledged: bool,
-    /// Octets that follow of a frame that nobody wants.
-    pub(super) skip: usize,
-    /// Octets that are missing of the frame at which receiving stopped.
-    pub(super) missing: usize,
-    pub(super) decoder: hpack::Decoder,
-    /// A header block that goes on.
-    pub(super) block: Block,
-    /// Fields of the header sections among `events`, flat.
-    pub(super) fields: Vec<u8>,
+    /// How far receiving is.
+    pub(super) reading: Reading,
+    pub(super) settings: SettingsExchange,
+    pub(super) sections: Sections,
     /// Server: which of the client's streams are gone, and how.
     pub(super) ended: Ended,
-    pub(super) resets: Rate,
-    pub(super) glitches: Rate,
-    pub(super) oversized: Rate,
-    /// What receiving has done so far, as [`Limits::turn_work`] counts.
-    pub(super) work: usize,
-    /// Receiving stopped because enough was done.
-    pub(super) has_more: bool,
-    /// Octets that the peer may still send on all streams.
-    pub(super) window: i64,
-    /// Octets that came, were used, and of which the peer has not been told.
-    pub(super) consumed: u32,
+    pub(super) rates: Rates,
+    /// What the peer may send on all streams.
+    pub(super) window: ReceiveWindow,
 
     pub(super) encoder: hpack::Encoder,
-    /// What the peer takes.
-    pub(super) peer: Settings,
     pub(super) control: Control,
     pub(super) ready: Ready,
     /// Frames being put together.
     pub(super) out: Vec<u8>,
-    /// Client: requests that wait for their turn, by their places.
-    pub(super) starts: VecDeque<u32>,
-    /// Streams whose next frame needs no credit.
-    pub(super) heads: VecDeque<u32>,
-    /// Streams with bodies to send and credit of their own.
-    pub(super) bodies: VecDeque<u32>,
-    /// Octets that may be sent on all streams.
-    pub(super) credit: i64,
-    /// Octets of bodies that wait.
-    pub(super) queued: usize,
-    /// Client: the next stream's number.
-    pub(super) next_stream: u32,
-    /// Client: streams whose requests are written.
-    pub(super) started: usize,
-    /// The last request whose header section was written.
-    pub(super) last_request: u32,
-    /// A GOAWAY that was no notice went out.
-    pub(super) said_goodbye: bool,
-    /// The last stream that the peer's GOAWAY takes.
-    pub(super) heard_goodbye: Option<u32>,
-    /// Why this side ends the connection, when it does.
-    pub(super) terminated: Option<ErrorCode>,
+    pub(super) queues: Queues,
+    /// What may be sent on all streams.
+    pub(super) credit: SendWindow,
+    pub(super) requests: Requests,
+    pub(super) closing: Closing,
 }
 
 impl Session {
@@ -113,38 +74,20 @@ impl Session {
             role,
             streams: Streams::default(),
             events: VecDeque::new(),
-            greeted: role == Role::Client,
-            heard_settings: false,
-            settings_acknowledged: false,
-            skip: 0,
-            missing: 0,
-            decoder: hpack::Decoder::new(TABLE_SIZE),
-            block: Block::default(),
-            fields: Vec::new(),
+            reading: Reading::new(role),
+            settings: SettingsExchange::new(),
+            sections: Sections::new(),
             ended: Ended::new(),
-            resets: Rate::new(limits.stream_resets),
-            glitches: Rate::new(limits.glitches),
-            oversized: Rate::new(limits.oversized_headers),
-            work: 0,
-            has_more: false,
-            window: i64::from(limits.connection_window.max(DEFAULT_WINDOW)),
-            consumed: 0,
+            rates: Rates::new(limits),
+            window: ReceiveWindow::new(limits.connection_window.max(DEFAULT_WINDOW)),
             encoder: hpack::Encoder::new(),
-            peer: Settings::FIRST,
             control: Control::default(),
             ready: Ready::default(),
             out: Vec::new(),
-            starts: VecDeque::new(),
-            heads: VecDeque::new(),
-            bodies: VecDeque::new(),
-            credit: i64::from(DEFAULT_WINDOW),
-            queued: 0,
-            next_stream: 1,
-            started: 0,
-            last_request: 0,
-            said_goodbye: false,
-            heard_goodbye: None,
-            terminated: None,
+            queues: Queues::default(),
+            credit: SendWindow::new(DEFAULT_WINDOW),
+            requests: Requests::new(),
+            closing: Closing::default(),
             limits: limits.clone(),
         };
         if role == Role::Client {
@@ -179,7 +122,7 @@ impl Session {
     /// The fields of a header section; valid until octets are received again.
     #[must_use]
     pub fn fields(&self, section: Range<usize>) -> Fields<'_> {
-        Fields(self.fields.get(section).unwrap_or_default())
+        Fields(self.sections.fields.get(section).unwrap_or_default())
     }
 
     /// Opens a stream; gives its number. The header section is `lead`, which may be kept for the next
@@ -194,16 +137,13 @@ impl Session {
         fields: &[Field<'_>],
         has_body: bool,
     ) -> Result<u32, Error> {
-        if self.role == Role::Server || self.heard_goodbye.is_some() || self.terminated.is_some() {
+        if self.role == Role::Server || !self.closing.takes_requests() {
             return Err(Error::GoingAway);
         }
-        let number = self.next_stream;
-        if number > MAX_31_BITS {
-            return Err(Error::NoStreamsLeft);
-        }
+        let number = self.requests.number()?;
         let window = self.first_window();
-        let credit = i64::from(self.peer.window);
-        let is_now = self.starts.is_empty()
+        let credit = SendWindow::new(self.settings.peer.window);
+        let is_now = self.queues.starts.is_empty()
             && self.may_start()
             && self.section_now(number, lead.as_deref_mut(), fields, !has_body);
         let place = self.streams.insert(number, credit, window);
@@ -222,7 +162,7 @@ impl Session {
             } else {
                 Sending::Done
             };
-            self.started += 1;
+            self.requests.started += 1;
         } else {
             stream.outgoing.is_used = true;
             if !stream.outgoing.head.put_all(lead, fields) {
@@ -231,9 +171,9 @@ impl Session {
             }
             stream.sending = Sending::Head;
             stream.queue = Queue::Starts;
-            self.starts.push_back(place as u32);
+            self.queues.starts.push_back(place as u32);
         }
-        self.next_stream = number + 2;
+        self.requests.next_stream = number + 2;
         Ok(number)
     }
 
@@ -269,7 +209,7 @@ impl Session {
         stream.sending = Sending::Head;
         stream.has_body = has_body;
         stream.queue = Queue::Heads;
-        self.heads.push_back(place as u32);
+        self.queues.heads.push_back(place as u32);
         Ok(())
     }
 
@@ -283,7 +223,7 @@ impl Session {
         if length == 0 || self.is_written(place) && self.data_now(place, inline, &shared) {
             return;
         }
-        self.queued += length;
+        self.queues.octets += length;
         let outgoing = &mut self.streams.at(place).outgoing;
         outgoing.is_used = true;
         outgoing.push(inline, shared);
@@ -368,7 +308,7 @@ impl Session {
             return;
         };
         self.withdraw(stream);
-        if self.role == Role::Client && stream > self.last_request {
+        if self.is_unsent(stream) {
             self.forget(place);
         } else {
             self.control.reset(stream, code);
@@ -381,26 +321,20 @@ impl Session {
         let Some(place) = self.streams.find(stream) else {
             return;
         };
-        let half = self.limits.stream_window / 2;
         let stream = self.streams.at(place);
         if stream.received_all {
             return;
         }
-        // No more than the window is ever owed, which is less than 2^31.
-        stream.consumed = stream.consumed.saturating_add(octets as u32);
-        if stream.consumed > 0 && stream.consumed >= half {
-            let more = std::mem::take(&mut stream.consumed);
-            stream.window += i64::from(more);
-            self.control.window_update(stream.number, more);
+        let number = stream.number;
+        if let Some(more) = stream.window.give_back(octets, self.limits.stream_window) {
+            self.control.window_update(number, more);
         }
     }
 
     /// The connection's octets are used: the peer may send as many more on any stream.
     pub fn consume_connection(&mut self, octets: usize) {
-        self.consumed = self.consumed.saturating_add(octets as u32);
-        if self.consumed > 0 && self.consumed >= self.limits.connection_window / 2 {
-            let more = std::mem::take(&mut self.consumed);
-            self.window += i64::from(more);
+        let whole = self.limits.connection_window;
+        if let Some(more) = self.window.give_back(octets, whole) {
             self.control.window_update(0, more);
         }
     }
@@ -412,22 +346,22 @@ impl Session {
 
     /// Server: tells that no more streams will be taken soon; those on the way still are.
     pub fn shutdown_notice(&mut self) {
-        self.control.go_away(MAX_31_BITS, ErrorCode::NO_ERROR);
+        self.control.go_away(MAX_STREAM, ErrorCode::NO_ERROR);
     }
 
     /// Tells that no more streams are taken; those that came go on.
     pub fn go_away(&mut self, code: ErrorCode) {
-        if self.terminated.is_none() {
+        if self.closing.terminated.is_none() {
             self.control.go_away(self.ended.last(), code);
-            self.said_goodbye = true;
+            self.closing.said_goodbye = true;
         }
     }
 
     /// Ends the connection: GOAWAY is the last that is sent, and nothing more is taken.
     pub(super) fn terminate(&mut self, code: ErrorCode) {
-        if self.terminated.is_none() {
+        if self.closing.terminated.is_none() {
             self.control.go_away(self.ended.last(), code);
-            self.terminated = Some(code);
+            self.closing.terminated = Some(code);
         }
     }
 
@@ -440,27 +374,20 @@ impl Session {
 
     fn forget(&mut self, place: usize) {
         let stream = self.streams.at(place);
-        self.queued -= stream.outgoing.queued;
-        let queue = match stream.queue {
-            Queue::None => None,
-            Queue::Starts => Some(&mut self.starts),
-            Queue::Heads => Some(&mut self.heads),
-            Queue::Bodies => Some(&mut self.bodies),
-        };
-        if self.role == Role::Client && stream.queue != Queue::Starts {
-            self.started -= 1;
+        self.queues.octets -= stream.outgoing.queued;
+        let queue = stream.queue;
+        if self.role == Role::Client && queue != Queue::Starts {
+            self.requests.started -= 1;
         }
-        if let Some(queue) = queue {
-            queue.retain(|other| *other as usize != place);
-        }
+        self.queues.remove(queue, place);
         self.streams.remove(place);
     }
 
     /// The window of a stream that is new. Before the peer has taken this side's SETTINGS it may send
     /// as much as HTTP/2 allows without.
-    pub(super) fn first_window(&self) -> i64 {
+    pub(super) fn first_window(&self) -> ReceiveWindow {
         let window = self.limits.stream_window;
-        i64::from(if self.settings_acknowledged {
+        ReceiveWindow::new(if self.settings.acknowledged {
             window
         } else {
             window.max(DEFAULT_WINDOW)
@@ -473,9 +400,9 @@ impl Session {
     pub fn credit(&self, stream: u32) -> usize {
         let stream = match self.streams.get(stream) {
             Some(stream) => stream.credit,
-            None => i64::from(self.peer.window),
+            None => SendWindow::new(self.settings.peer.window),
         };
-        usize::try_from(self.credit.min(stream)).unwrap_or(0)
+        stream.with(self.credit)
     }
 
     /// Octets of this stream's body that wait to be sent.
@@ -488,28 +415,27 @@ impl Session {
     /// Octets of all bodies that wait to be sent.
     #[must_use]
     pub const fn queued_total(&self) -> usize {
-        self.queued
+        self.queues.octets
     }
 
     /// How many octets are missing of the frame at which [`receive`](Self::receive) stopped, when
     /// that is known.
     #[must_use]
     pub const fn wants(&self) -> usize {
-        self.missing
+        self.reading.missing
     }
 
     /// Whether [`receive`](Self::receive) stopped because it had done as much as it does at a time: it is
     /// to be called again with what it left.
     #[must_use]
     pub const fn has_more(&self) -> bool {
-        self.has_more
+        self.reading.has_more
     }
 
     /// Whether octets are still wanted from the peer.
     #[must_use]
     pub fn wants_read(&self) -> bool {
-        let goes_on = !self.said_goodbye && self.heard_goodbye.is_none();
-        self.terminated.is_none() && (goes_on || self.streams.len() > 0)
+        self.closing.terminated.is_none() && (self.closing.is_open() || self.streams.len() > 0)
     }
 
     /// Whether something waits to be sent (and may be: credit is given).
@@ -519,29 +445,35 @@ impl Session {
         if !self.control.octets.is_empty() {
             return true;
         }
-        self.terminated.is_none()
+        self.closing.terminated.is_none()
             && (!self.ready.is_empty()
-                || !self.heads.is_empty()
-                || !self.bodies.is_empty() && self.credit > 0
-                || !self.starts.is_empty() && self.may_start())
+                || !self.queues.heads.is_empty()
+                || !self.queues.bodies.is_empty() && self.credit.is_open()
+                || !self.queues.starts.is_empty() && self.may_start())
     }
 
     /// Whether the peer takes one more request now.
     pub(super) const fn may_start(&self) -> bool {
-        self.started < self.peer.max_streams as usize
+        self.requests.started < self.settings.peer.max_streams as usize
+    }
+
+    /// Client: whether nothing of a request was written yet. For the peer its stream is idle.
+    #[inline]
+    pub(super) const fn is_unsent(&self, stream: u32) -> bool {
+        matches!(self.role, Role::Client) && stream > self.requests.last_written
     }
 
     /// The error for which this side gives the connection up: it is to be closed when what this
     /// session has to send is sent. Graceful GOAWAYs do not count.
     #[must_use]
     pub const fn terminated(&self) -> Option<ErrorCode> {
-        self.terminated
+        self.closing.terminated
     }
 
     /// The last stream whose request was written to a sink; 0 before the first.
     #[must_use]
     pub const fn last_request_sent(&self) -> u32 {
-        self.last_request
+        self.requests.last_written
     }
 
     /// Whether this side's part of the stream is fully written to a sink, or the stream gone.
@@ -557,7 +489,7 @@ impl fmt::Debug for Session {
         f.debug_struct("Session")
             .field("role", &self.role)
             .field("streams", &self.streams.len())
-            .field("terminated", &self.terminated)
+            .field("terminated", &self.closing.terminated)
             .finish_non_exhaustive()
     }
 }

@@ -80,6 +80,27 @@ impl Settings {
     }
 }
 
+/// What the two ends have said so far of what they take.
+#[derive(Debug)]
+pub(super) struct SettingsExchange {
+    /// What the peer takes.
+    pub(super) peer: Settings,
+    /// The peer's first SETTINGS have come.
+    pub(super) heard: bool,
+    /// The peer has taken this side's SETTINGS.
+    pub(super) acknowledged: bool,
+}
+
+impl SettingsExchange {
+    pub(super) const fn new() -> Self {
+        Self {
+            peer: Settings::FIRST,
+            heard: false,
+            acknowledged: false,
+        }
+    }
+}
+
 /// The frame that says what this side takes.
 pub(super) fn write(role: Role, limits: &Limits, out: &mut Vec<u8>) {
     let entries = [

@@ -12,8 +12,10 @@
 //! What is gone is not kept: see [`super::ended`] for what is remembered of it.
 
 use super::StreamMap;
+use super::flow::{ReceiveWindow, SendWindow};
 use super::messaging::Body;
 use super::outgoing::Outgoing;
+use super::queues::Queue;
 use std::cell::Cell;
 
 /// Places of streams that are gone that are kept for the next.
@@ -33,19 +35,6 @@ pub(super) enum Sending {
     Done,
 }
 
-/// Which queue of the session a stream stands in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Queue {
-    #[default]
-    None,
-    /// Client: requests in the order of their numbers.
-    Starts,
-    /// What needs no credit: header sections, ends.
-    Heads,
-    /// Bodies that have credit of their stream.
-    Bodies,
-}
-
 /// One stream that is open.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
@@ -58,12 +47,10 @@ pub(super) struct Stream {
     pub(super) received_all: bool,
     /// What is known of the message that comes.
     pub(super) body: Body,
-    /// Octets that may be sent; below 0 after SETTINGS have taken some back.
-    pub(super) credit: i64,
-    /// Octets that the peer may still send.
-    pub(super) window: i64,
-    /// Octets that came and were used, and of which the peer has not been told.
-    pub(super) consumed: u32,
+    /// What this side may send on it.
+    pub(super) credit: SendWindow,
+    /// What the peer may send on it.
+    pub(super) window: ReceiveWindow,
     pub(super) outgoing: Outgoing,
 }
 
@@ -76,7 +63,8 @@ impl Stream {
         self.has_body = false;
         self.received_all = false;
         self.body = Body::default();
-        (self.credit, self.window, self.consumed) = (0, 0, 0);
+        self.credit = SendWindow::default();
+        self.window = ReceiveWindow::default();
         self.outgoing.clear();
     }
 }
@@ -119,7 +107,12 @@ impl Streams {
     }
 
     /// Opens a stream; gives its place.
-    pub(super) fn insert(&mut self, number: u32, credit: i64, window: i64) -> usize {
+    pub(super) fn insert(
+        &mut self,
+        number: u32,
+        credit: SendWindow,
+        window: ReceiveWindow,
+    ) -> usize {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Stream::default());
             // There are fewer streams than stream numbers.
@@ -170,7 +163,7 @@ mod tests {
         for round in 0..3u32 {
             let first = round * 10_000 + 1;
             for number in first..first + 1000 {
-                let place = streams.insert(number, 1, 2);
+                let place = streams.insert(number, SendWindow::new(1), ReceiveWindow::new(2));
                 assert_eq!(streams.find(number), Some(place));
             }
             assert_eq!(streams.len(), 1000);

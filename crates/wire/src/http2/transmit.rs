@@ -6,8 +6,9 @@ use super::frame::{
     RST_STREAM, SETTINGS, WINDOW_UPDATE,
 };
 use super::outgoing::{Trailers, Writer};
+use super::queues::Queue;
 use super::session::Session;
-use super::stream::{Queue, Sending};
+use super::stream::Sending;
 use super::{ErrorCode, Field, Sink};
 
 /// The longest DATA payload this side sends at once, to a peer that takes it: what a driver writes at
@@ -86,14 +87,14 @@ impl Session {
             self.control.answers = 0;
             wrote = true;
         }
-        if self.terminated.is_some() {
+        if self.closing.terminated.is_some() {
             return wrote;
         }
         if !self.ready.is_empty() {
             self.send_ready(sink);
             wrote = true;
         }
-        if self.starts.is_empty() && self.heads.is_empty() && self.bodies.is_empty() {
+        if self.queues.is_empty() {
             return wrote;
         }
         let mut writer = Writer {
@@ -112,21 +113,21 @@ impl Session {
     fn write_streams(&mut self, writer: &mut Writer<'_>) {
         while writer.has_room()
             && self.may_start()
-            && let Some(place) = self.starts.pop_front()
+            && let Some(place) = self.queues.starts.pop_front()
         {
-            self.started += 1;
+            self.requests.started += 1;
             let stream = self.streams.at(place as usize);
-            self.last_request = stream.number;
+            self.requests.last_written = stream.number;
             self.write_head(place as usize, writer);
         }
         while writer.has_room()
-            && let Some(place) = self.heads.pop_front()
+            && let Some(place) = self.queues.heads.pop_front()
         {
             self.write_head(place as usize, writer);
         }
         while writer.has_room()
-            && self.credit > 0
-            && let Some(place) = self.bodies.pop_front()
+            && self.credit.is_open()
+            && let Some(place) = self.queues.bodies.pop_front()
         {
             self.streams.at(place as usize).queue = Queue::None;
             self.write_body(place as usize, writer);
@@ -140,7 +141,7 @@ impl Session {
         if stream.sending == Sending::Head {
             let ends = !stream.has_body;
             let (number, head) = (stream.number, &stream.outgoing.head);
-            let longest = self.peer.max_frame as usize;
+            let longest = self.settings.peer.max_frame as usize;
             write_section(number, ends, longest, &mut writer.out, |out| {
                 let fields = head.fields().map(|field| field.coded());
                 self.encoder.block(fields, out);
@@ -153,11 +154,8 @@ impl Session {
         }
         let stream = self.streams.at(place);
         let queued = stream.outgoing.queued;
-        let credit = stream.credit.min(self.credit).max(0);
-        if queued <= SHORT_BODY
-            && queued as i64 <= credit
-            && (queued > 0 || stream.outgoing.finished)
-        {
+        let credit = stream.credit.with(self.credit);
+        if queued <= SHORT_BODY && queued <= credit && (queued > 0 || stream.outgoing.finished) {
             self.write_body(place, writer);
         } else {
             self.schedule(place);
@@ -168,12 +166,12 @@ impl Session {
     /// write, and credit for it.
     fn write_body(&mut self, place: usize, writer: &mut Writer<'_>) {
         let stream = self.streams.at(place);
-        let credit = stream.credit.min(self.credit).max(0) as usize;
+        let credit = stream.credit.with(self.credit);
         let count = stream
             .outgoing
             .queued
             .min(credit)
-            .min(self.peer.max_frame as usize)
+            .min(self.settings.peer.max_frame as usize)
             .min(LONGEST_DATA);
         let is_last = stream.outgoing.finished && count == stream.outgoing.queued;
         let trailers = stream.outgoing.trailers;
@@ -187,15 +185,15 @@ impl Session {
             };
             writer.out.extend_from_slice(&head.write());
             stream.outgoing.take(count, writer);
-            stream.credit -= count as i64;
-            self.credit -= count as i64;
-            self.queued -= count;
+            stream.credit.spend(count);
+            self.credit.spend(count);
+            self.queues.octets -= count;
         }
         if !is_last {
             return self.schedule(place);
         }
         let number = stream.number;
-        let longest = self.peer.max_frame as usize;
+        let longest = self.settings.peer.max_frame as usize;
         let (encoder, tail) = (&mut self.encoder, &stream.outgoing.tail);
         if !ends {
             write_section(
@@ -229,24 +227,24 @@ impl Session {
         }
         let outgoing = &stream.outgoing;
         if outgoing.queued > 0 {
-            if stream.queue == Queue::None && stream.credit > 0 {
+            if stream.queue == Queue::None && stream.credit.is_open() {
                 stream.queue = Queue::Bodies;
-                self.bodies.push_back(place as u32);
+                self.queues.bodies.push_back(place as u32);
             }
         } else if outgoing.finished {
             stream.queue = Queue::Heads;
-            self.heads.push_back(place as u32);
+            self.queues.heads.push_back(place as u32);
         }
     }
 
     /// The peer has changed how much may be sent on a stream.
     pub(super) fn credit_changed(&mut self, place: usize) {
         let stream = self.streams.at(place);
-        if stream.credit > 0 {
+        if stream.credit.is_open() {
             self.schedule(place);
         } else if stream.queue == Queue::Bodies {
             stream.queue = Queue::None;
-            self.bodies.retain(|other| *other as usize != place);
+            self.queues.remove(Queue::Bodies, place);
         }
     }
 

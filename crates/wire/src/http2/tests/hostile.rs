@@ -85,7 +85,7 @@ fn fields_that_wait_are_bounded() {
     while at < octets.len() {
         let taken = server.receive(Instant::now(), &octets[at..]).unwrap();
         assert!(taken > 0);
-        assert!(server.fields.len() <= (256 << 10) + (64 << 10));
+        assert!(server.sections.fields.len() <= (256 << 10) + (64 << 10));
         at += taken;
         turns += 1;
         opened += std::iter::from_fn(|| server.next_event()).count();
@@ -420,7 +420,10 @@ fn header_sections_count_as_work() {
     let sections = [post(1, 0), post(3, 0)].concat();
     tell(&mut server, &sections);
     let blocks = sections.len() - 2 * HEAD;
-    assert_eq!(server.work, 2 * 256 + blocks + server.fields.len());
+    assert_eq!(
+        server.reading.work,
+        2 * 256 + blocks + server.sections.fields.len()
+    );
 }
 
 #[test]

@@ -487,7 +487,7 @@ fn header_sections_longer_than_a_frame_are_continued() {
 #[test]
 fn a_client_whose_stream_numbers_are_used_up_opens_no_more() {
     let mut pair = Pair::new();
-    pair.client.next_stream = 0x7fff_ffff;
+    pair.client.requests.next_stream = 0x7fff_ffff;
     let last = pair.client.request(None, &REQUEST, true);
     assert_eq!(last, Ok(0x7fff_ffff));
     let next = pair.client.request(None, &REQUEST, true);

@@ -21,7 +21,7 @@ const OK: [Field<'static>; 1] = [Field::fixed(":status", "200")];
 #[test]
 fn a_request_that_is_given_up_before_it_is_written_is_never_heard_of() {
     let mut pair = warm();
-    let credit = pair.client.credit;
+    let before = pair.client.credit;
     let first = pair.client.request(None, &REQUEST, true).unwrap();
     let second = pair.client.request(None, &REQUEST, true).unwrap();
     for stream in [first, second] {
@@ -29,7 +29,7 @@ fn a_request_that_is_given_up_before_it_is_written_is_never_heard_of() {
             .push(stream, &[7; 5], Bytes::from_static(&[7; 95]));
         pair.client.finish(stream);
     }
-    assert!(pair.client.credit < credit && pair.client.queued_total() == 0);
+    assert!(pair.client.credit != before && pair.client.queued_total() == 0);
     pair.client.reset(first, ErrorCode::CANCEL);
     assert_eq!(pair.client.next_event(), None);
     assert!(pair.client.last_request_sent() < first);
@@ -41,7 +41,9 @@ fn a_request_that_is_given_up_before_it_is_written_is_never_heard_of() {
     assert_eq!(pair.client.last_request_sent(), second);
     pair.server.answer(second, None, &OK, false).unwrap();
     pair.down();
-    assert_eq!(pair.client.credit, credit - 100);
+    let mut less = before;
+    less.spend(100);
+    assert_eq!(pair.client.credit, less);
     // The next goes on as if nothing had been.
     let third = pair.client.request(None, &REQUEST, false).unwrap();
     assert!(matches!(pair.up()[..], [Told::Headers(stream, ..), Told::End(_)] if stream == third));
