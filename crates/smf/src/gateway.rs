@@ -4,6 +4,7 @@
 mod in_flight;
 mod load;
 mod measured;
+mod pacer;
 mod schedule;
 
 use crate::clock::now_ns;
@@ -16,7 +17,8 @@ use anyhow::Context as _;
 use clap::Args;
 use corewire::{Body, Caller, EventLoop, LoopHandle, Request};
 use corewire_observe::outln;
-use load::{Outcome, Pace, Plan};
+use load::{Outcome, Plan};
+use pacer::Pace;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::process::ExitCode;

@@ -2,37 +2,23 @@
 //!
 //! One thread does it all, the event loop's own: it waits for what is due and for answers at the
 //! same time, with a timer that is exact to microseconds. A latency counts from the time at which
-//! its request was due, so a stall of this program is not hidden.
+//! its request was due, so a stall of this program is not hidden. What is due, and what counts, says
+//! the [`Pacer`]; here are the clock, the calls and the counting.
 
 use super::in_flight::InFlight;
 use super::measured::Measured;
-use super::schedule::Schedule;
+use super::pacer::{Next, Pace, Pacer};
 use crate::clock::{Epoch, cpu_ns, now_ns};
 use crate::report;
 use crate::sm_context::{CREATE, NAME, ONE_WAY, SENT, create_data, read_one_way};
 use corewire::{Body, Bytes, Caller, Headers, LoopHandle, Request, Response};
 use serde_json::json;
-use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::Write as _;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
-
-/// Requests that may be in flight at a rate; more that are due wait, and their latency counts.
-const MOST_IN_FLIGHT: usize = 100_000;
-/// How long the last answers may take after the window.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
-
-/// How requests are generated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Pace {
-    /// Open loop: so many a second.
-    Rate(f64),
-    /// Closed loop: so many in flight, the next when one is answered.
-    InFlight(usize),
-}
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -69,102 +55,61 @@ pub(super) async fn run<C: Caller>(
 ) -> Outcome {
     let mut begun = Some(begun);
     let epoch = Epoch::now();
-    let start = now_ns();
-    let window_start = start + ns(plan.warmup);
-    let window_end = window_start + ns(plan.window);
-    let give_up = window_end + ns(LAST_ANSWERS);
-    let sample = Sample::new(plan);
-    let schedule = match plan.pace {
-        Pace::Rate(rate) => Some(Schedule::new(start, rate)),
-        Pace::InFlight(_) => None,
-    };
-    let mut measured = Measured::new();
-    let mut ways = Vec::new();
-    let mut calls = InFlight::new();
-    // Shares of calls that have ended.
-    let free = RefCell::new(Vec::new());
-    let mut number = 0;
-    let mut cpu_before = None;
-    let mut cpu_after = None;
-    let mut last_answer = window_end;
     let mut sleep = pin!(None);
     let mut sleep_until = 0;
-    let mut partial_at = None;
-    let mut served_by = ServedBy::default();
+    let mut pacer = Pacer::new(plan.pace, now_ns(), plan.warmup, plan.window);
+    let sample = Sample::new(plan);
+    let mut shares = Shares::new(plan.pace, callers.len());
+    let mut calls = InFlight::new();
+    let mut cpu = CpuSpan::default();
+    let mut tally = Tally::new(plan.watch);
 
     poll_fn(|cx| {
         loop {
             let now = now_ns();
-            if stop.load(Ordering::Relaxed) && partial_at.is_none() && now < window_end {
-                partial_at = Some(now);
+            if stop.load(Ordering::Relaxed) {
+                pacer.stop(now);
             }
-            let closing = now >= window_end || partial_at.is_some();
-            if now >= window_start && cpu_before.is_none() {
-                cpu_before = Some(cpu_ns());
+            if pacer.is_warm(now) {
+                cpu.begin();
                 if let Some(begun) = begun.take() {
                     begun();
                 }
             }
-            if closing && cpu_after.is_none() {
-                cpu_after = Some(cpu_ns());
+            if pacer.is_closing(now) {
+                cpu.end();
             }
-            let mut ended = |call: Ended| {
-                free.borrow_mut().push(call.share);
-                let in_window = match plan.pace {
-                    Pace::Rate(_) => (window_start..window_end).contains(&call.due),
-                    Pace::InFlight(_) => (window_start..window_end).contains(&call.answered),
-                };
-                if plan.watch {
-                    served_by.look(&call);
-                }
-                if in_window {
-                    last_answer = last_answer.max(call.answered);
-                }
-                call.note(in_window, &mut measured, &mut ways);
-            };
-            let before = calls.len();
-            calls.poll_woken(cx, &mut ended);
-            let mut progress = calls.len() != before;
-            let mut due_next = None;
-            if !closing {
-                while calls.len() < in_flight_at_most(plan.pace) {
-                    let due = match &schedule {
-                        Some(schedule) => schedule.due(number),
-                        None => now,
-                    };
-                    if due > now {
-                        due_next = Some(due);
+            let mut progress = false;
+            calls.poll_woken(cx, |ended: Ended| {
+                progress = true;
+                shares.give_back(ended.share);
+                tally.note(ended, &mut pacer);
+            });
+            let mut wake = None;
+            // Bounded, since calls may end at once and never fill their room.
+            for _ in 0..pacer.in_flight_at_most() {
+                match pacer.next(now, calls.len()) {
+                    Next::Wait(until) => {
+                        wake = Some(until);
                         break;
                     }
-                    number += 1;
-                    progress = true;
-                    let share = match plan.pace {
-                        Pace::Rate(_) => number as usize % callers.len(),
-                        Pace::InFlight(_) => {
-                            let ended = free.borrow_mut().pop();
-                            ended.unwrap_or_else(|| calls.len() % callers.len())
+                    Next::Send { number, due } => {
+                        progress = true;
+                        let share = shares.take(number, calls.len());
+                        let call = one(&callers[share], share, &sample, number, due);
+                        if let Some(ended) = calls.begin(call) {
+                            shares.give_back(ended.share);
+                            tally.note(ended, &mut pacer);
                         }
-                    };
-                    let call = one(&callers[share], share, &sample, number, due);
-                    if let Some(done) = calls.begin(call) {
-                        ended(done);
                     }
                 }
             }
-            if closing && (calls.len() == 0 || now >= give_up) {
+            if pacer.is_over(now, calls.len()) {
                 return Poll::Ready(());
             }
-            if progress {
+            let Some(wake) = wake.filter(|_| !progress) else {
                 continue;
-            }
-            let phase_end = if now < window_start {
-                window_start
-            } else if closing {
-                give_up
-            } else {
-                window_end
             };
-            let wake = due_next.map_or(phase_end, |due| due.min(phase_end));
             if wake != sleep_until || sleep.is_none() {
                 sleep_until = wake;
                 sleep.set(Some(event_loop.sleep_until(epoch.at(wake))));
@@ -177,40 +122,108 @@ pub(super) async fn run<C: Caller>(
     })
     .await;
 
+    let mut measured = tally.measured;
     for _ in 0..calls.len() {
         measured.failed("no answer within two seconds of the window's end".into());
     }
-    if let Some(schedule) = &schedule {
-        let end = partial_at.unwrap_or(window_end);
-        while schedule.due(number) < end {
-            // What was due while it warmed up is not measured, whether it was sent or not.
-            if schedule.due(number) >= window_start {
-                measured.unsent += 1;
-            }
-            number += 1;
-        }
-    }
-    let end = partial_at.unwrap_or(last_answer);
+    measured.unsent += pacer.unsent();
     Outcome {
         measured,
-        duration: Duration::from_nanos(end.saturating_sub(window_start)),
-        cpu: Duration::from_nanos(
-            cpu_after
-                .unwrap_or_else(cpu_ns)
-                .saturating_sub(cpu_before.unwrap_or_else(cpu_ns)),
-        ),
-        partial: partial_at.is_some(),
+        duration: pacer.duration(),
+        cpu: cpu.taken(),
+        partial: pacer.is_partial(),
     }
 }
 
-fn ns(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+/// CPU time of this process from the window's begin to its end.
+#[derive(Default)]
+struct CpuSpan {
+    begin: Option<u64>,
+    end: Option<u64>,
 }
 
-const fn in_flight_at_most(pace: Pace) -> usize {
-    match pace {
-        Pace::Rate(_) => MOST_IN_FLIGHT,
-        Pace::InFlight(calls) => calls,
+impl CpuSpan {
+    /// The first time counts, as for [`end`](Self::end).
+    fn begin(&mut self) {
+        self.begin.get_or_insert_with(cpu_ns);
+    }
+
+    fn end(&mut self) {
+        self.end.get_or_insert_with(cpu_ns);
+    }
+
+    fn taken(&self) -> Duration {
+        let end = self.end.unwrap_or_else(cpu_ns);
+        let begin = self.begin.unwrap_or_else(cpu_ns);
+        Duration::from_nanos(end.saturating_sub(begin))
+    }
+}
+
+/// Which caller makes the next call. At a rate they take turns; in a closed loop the one whose call
+/// has ended makes the next.
+struct Shares {
+    callers: usize,
+    /// Closed loop: those whose calls have ended.
+    free: Option<Vec<usize>>,
+}
+
+impl Shares {
+    fn new(pace: Pace, callers: usize) -> Self {
+        let free = matches!(pace, Pace::InFlight(_)).then(Vec::new);
+        Self { callers, free }
+    }
+
+    fn take(&mut self, number: u64, in_flight: usize) -> usize {
+        match &mut self.free {
+            None => number as usize % self.callers,
+            Some(free) => free.pop().unwrap_or(in_flight % self.callers),
+        }
+    }
+
+    fn give_back(&mut self, share: usize) {
+        if let Some(free) = &mut self.free {
+            free.push(share);
+        }
+    }
+}
+
+/// What is counted of the calls that have ended.
+struct Tally {
+    measured: Measured,
+    /// Memory for the one-way latencies of an answer.
+    ways: Vec<u64>,
+    /// When it is watched who answers.
+    served_by: Option<ServedBy>,
+}
+
+impl Tally {
+    fn new(watch: bool) -> Self {
+        Self {
+            measured: Measured::new(),
+            ways: Vec::new(),
+            served_by: watch.then(ServedBy::default),
+        }
+    }
+
+    fn note(&mut self, call: Ended, pacer: &mut Pacer) {
+        if let Some(served_by) = &mut self.served_by {
+            served_by.look(&call);
+        }
+        let in_window = pacer.answered(call.due, call.answered);
+        let measured = &mut self.measured;
+        match call.result {
+            Ok(response) if in_window => {
+                self.ways.clear();
+                if let Some(value) = response.headers.get(ONE_WAY) {
+                    read_one_way(value, &mut self.ways);
+                }
+                measured.answered(call.answered.saturating_sub(call.due), &self.ways);
+                measured.lag(call.sent.saturating_sub(call.due));
+            }
+            Ok(_) => {}
+            Err(why) if in_window => measured.failed(why),
+            Err(_) => measured.warmup_errors += 1,
+        }
     }
 }
 
@@ -222,24 +235,6 @@ struct Ended {
     sent: u64,
     answered: u64,
     result: Result<Response, String>,
-}
-
-impl Ended {
-    fn note(self, in_window: bool, measured: &mut Measured, ways: &mut Vec<u64>) {
-        match self.result {
-            Ok(response) if in_window => {
-                ways.clear();
-                if let Some(value) = response.headers.get(ONE_WAY) {
-                    read_one_way(value, ways);
-                }
-                measured.answered(self.answered.saturating_sub(self.due), ways);
-                measured.lag(self.sent.saturating_sub(self.due));
-            }
-            Ok(_) => {}
-            Err(why) if in_window => measured.failed(why),
-            Err(_) => measured.warmup_errors += 1,
-        }
-    }
 }
 
 /// Who answered last.
@@ -512,6 +507,12 @@ mod tests {
             outcome.measured.round_trip.count() > 6
         });
         assert!(measured);
+    }
+
+    #[test]
+    fn a_closed_loop_ends_though_every_call_ends_at_once() {
+        let outcome = drive(&Answers::default(), Pace::InFlight(4));
+        assert!(outcome.measured.round_trip.count() > 0);
     }
 
     #[test]
