@@ -39,7 +39,8 @@ impl Decoder {
         }
     }
 
-    /// The peer has acknowledged another `SETTINGS_HEADER_TABLE_SIZE`.
+    /// The peer has acknowledged another `SETTINGS_HEADER_TABLE_SIZE`. When that is less than it used, its
+    /// next block says so (RFC 7541, 4.2).
     pub fn set_max_table_size(&mut self, size: u32) {
         self.allowed = size as usize;
         if self.allowed < self.table.max_size() {
@@ -128,8 +129,8 @@ impl Decoder {
         Ok(Decoded { oversized })
     }
 
-    /// Reads fields that are in the tables (6.1) as long as nothing about them is unusual. Most blocks are
-    /// nothing else.
+    /// Reads fields that are in the tables (RFC 7541, 6.1) as long as nothing about them is unusual. Most
+    /// blocks are nothing else.
     #[inline(never)]
     fn read_indexed<'b>(&self, block: &'b [u8], section: &mut Section<'_>) -> &'b [u8] {
         let mut rest = block;
@@ -176,6 +177,7 @@ impl Decoder {
         section: &mut Section<'_>,
     ) -> Result<&'b [u8], DecodeError> {
         let (&first, mut rest) = block.split_first().ok_or(DecodeError::Truncated)?;
+        // RFC 7541, 6.1. Number 0 is in no table: an error.
         if first & 0x80 != 0 {
             let number = integer::read(first, 0x7f, &mut rest)? as usize;
             if let Some((octets, length)) = static_table::entry(number) {
@@ -187,10 +189,11 @@ impl Decoder {
             return Ok(rest);
         }
         let (enters, mask) = match first {
-            // A literal that enters the table (6.2.1).
+            // A literal that enters the table (RFC 7541, 6.2.1).
             0x40.. => (true, 0x3f),
+            // RFC 7541, 4.2: the table's size changes in front of all fields.
             0x20.. => return Err(DecodeError::LateTableSize),
-            // One that does not, or may not on the way either (6.2.2, 6.2.3).
+            // One that does not, or may not on the way either (RFC 7541, 6.2.2 and 6.2.3).
             _ => (false, 0x0f),
         };
         let number = integer::read(first, mask, &mut rest)? as usize;
@@ -205,7 +208,8 @@ impl Decoder {
         Ok(rest)
     }
 
-    /// The entry of the dynamic table that has this number in a block.
+    /// The entry of the dynamic table that has this number in a block: behind the static ones, the newest
+    /// first (RFC 7541, 2.3.3).
     #[inline(always)]
     fn find(&self, number: usize) -> Result<Found<'_, ()>, DecodeError> {
         // Numbers come from 32 bits. None (0) is as far back as can be.
@@ -214,7 +218,8 @@ impl Decoder {
         found.ok_or(DecodeError::Index)
     }
 
-    /// Changes of the table's size stand in front of all fields (4.2); gives what stands behind them.
+    /// Changes of the table's size stand in front of all fields (RFC 7541, 4.2); gives what stands behind
+    /// them.
     #[cold]
     fn read_sizes<'b>(&mut self, block: &'b [u8]) -> Result<&'b [u8], DecodeError> {
         let mut rest = block;
@@ -222,12 +227,14 @@ impl Decoder {
             && first & 0xe0 == 0x20
         {
             let size = integer::read(first, 0x1f, &mut behind)? as usize;
+            // RFC 7541, 6.3; and 4.2: the first is no larger than the smallest that was told.
             if size > self.required.take().unwrap_or(self.allowed) {
                 return Err(DecodeError::TableSize);
             }
             self.table.set_max_size(size);
             rest = behind;
         }
+        // RFC 7541, 4.2; RFC 9113, 4.3.1.
         if self.required.is_some() {
             return Err(DecodeError::NoTableSize);
         }
@@ -245,6 +252,7 @@ impl Decoder {
         let start = section.end;
         section.put(&[0; flat::PREFIX]);
         match number {
+            // RFC 7541, 6.2: the name stands here.
             0 => read_string(rest, section)?,
             1..=static_table::LENGTH => {
                 let (octets, _) = static_table::entry(number).ok_or(DecodeError::Index)?;
@@ -274,7 +282,7 @@ fn first_sight(block: &[u8]) -> usize {
     }
 }
 
-/// Appends a string (5.2).
+/// Appends a string (RFC 7541, 5.2).
 #[inline(always)]
 fn read_string(rest: &mut &[u8], section: &mut Section<'_>) -> Result<(), DecodeError> {
     let (&first, behind) = rest.split_first().ok_or(DecodeError::Truncated)?;

@@ -2,7 +2,7 @@
 
 use super::flat::{self, SLACK};
 
-/// What an entry costs beside its name and value (4.1).
+/// What an entry costs beside its name and value (RFC 7541, 4.1).
 pub(super) const OVERHEAD: usize = 32;
 
 /// The fields sent last, as many as the table's size allows. `L` is what its user keeps with each.
@@ -88,6 +88,7 @@ impl<L: Copy + Default> DynamicTable<L> {
         self.next.wrapping_sub(number).wrapping_sub(1)
     }
 
+    /// RFC 7541, 4.3: the oldest entries go.
     pub(super) fn set_max_size(&mut self, max_size: usize) {
         self.max_size = max_size;
         self.version += 1;
@@ -112,8 +113,8 @@ impl<L: Copy + Default> DynamicTable<L> {
     }
 
     /// Inserts a field; those that came first make room for it, and when all of them do not, it is not
-    /// inserted either (4.4). `parts` are those of the flat form; a prefix that cannot hold the lengths
-    /// may be a wrong one.
+    /// inserted either (RFC 7541, 4.4). `parts` are those of the flat form; a prefix that cannot hold the
+    /// lengths may be a wrong one.
     #[inline(never)]
     pub(super) fn insert(&mut self, parts: [&[u8]; 3], link: L) {
         self.version += 1;

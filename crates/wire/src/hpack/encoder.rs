@@ -23,7 +23,7 @@ pub enum Indexing {
     Yes,
     /// It will not come again, and would only push others out.
     No,
-    /// It is secret: nobody on the way may put it into a table either (7.1.3).
+    /// It is secret: nobody on the way may put it into a table either (RFC 7541, 6.2.3 and 7.1.3).
     Never,
 }
 
@@ -42,7 +42,8 @@ pub struct Encoder {
     names: Box<[u32; PLACES]>,
     /// What sections began with and came to.
     runs: Runs,
-    /// What the next block must say of the table's size: the least since the last block, and the last.
+    /// What the next block must say of the table's size: the least since the last block, and the last
+    /// (RFC 7541, 4.2).
     sizes: Option<(usize, usize)>,
     /// Nothing may enter the tables now; and something should have.
     is_frozen: bool,
@@ -91,7 +92,7 @@ impl Encoder {
         }
     }
 
-    /// Begins a block; its fields follow.
+    /// Begins a block; its fields follow. Changes of the table's size come first (RFC 7541, 4.2 and 6.3).
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         if let Some((least, last)) = self.sizes.take() {
             for size in [least, last] {
@@ -225,6 +226,7 @@ impl Encoder {
                 .find_name(name, name_digest)
                 .map_or(0, |number| self.index(number)),
         };
+        // RFC 7541, 6.2.1.
         integer::write(0x40, 0x3f, index, out);
         if index == 0 {
             write_shortest(name, out);
@@ -253,8 +255,8 @@ impl Encoder {
         self.table.insert([&prefix, name, value], before);
     }
 
-    /// A field that is not remembered. Its strings stand as they are: what the code saves, a quarter of
-    /// their octets, costs several instructions an octet at either end, each time.
+    /// A field that is not remembered (RFC 7541, 6.2.2 and 6.2.3). Its strings stand as they are: what the
+    /// code saves, a quarter of their octets, costs several instructions an octet at either end, each time.
     #[inline(never)]
     fn literal(&mut self, flags: u8, name: &[u8], value: &[u8], out: &mut Vec<u8>) {
         let set = first_sight(name, b"");
@@ -327,7 +329,7 @@ impl Encoder {
         }
     }
 
-    /// What the peer knows an entry by.
+    /// What the peer knows an entry by (RFC 7541, 2.3.3).
     const fn index(&self, number: u32) -> u32 {
         self.table.age(number) + 1 + static_table::LENGTH as u32
     }
@@ -395,7 +397,7 @@ fn write_flat<'f>(
     }
 }
 
-/// Appends a string in whichever form is shorter.
+/// Appends a string in whichever form is shorter (RFC 7541, 5.2).
 fn write_shortest(string: &[u8], out: &mut Vec<u8>) {
     let length = huffman::encoded_length(string);
     if length < string.len() {

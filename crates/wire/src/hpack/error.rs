@@ -9,19 +9,20 @@ use std::fmt;
 pub enum DecodeError {
     /// The block ends inside a field.
     Truncated,
-    /// A number does not end in time or is larger than any that is allowed (5.1).
+    /// A number does not end in time or is larger than any that is allowed (RFC 7541, 5.1).
     Number,
-    /// A field refers to an entry that is in neither table (2.3.3).
+    /// A field refers to an entry that is in neither table (RFC 7541, 2.3.3).
     Index,
-    /// A string's last octet is not filled up with the beginning of EOS, or with too much of it (5.2).
+    /// A string's last octet is not filled up with the beginning of EOS, or with too much of it (RFC 7541,
+    /// 5.2).
     Padding,
-    /// A string holds the code of EOS (5.2).
+    /// A string holds the code of EOS (RFC 7541, 5.2).
     EndOfString,
-    /// The dynamic table would be larger than allowed (6.3).
+    /// The dynamic table would be larger than allowed (RFC 7541, 6.3).
     TableSize,
-    /// The table's size changes behind a field (4.2).
+    /// The table's size changes behind a field (RFC 7541, 4.2).
     LateTableSize,
-    /// The peer was told to use a smaller table and has not (4.2).
+    /// The peer was told to use a smaller table and has not (RFC 7541, 4.2).
     NoTableSize,
 }
 

@@ -149,7 +149,7 @@ pub(super) fn encode(octets: &[u8], out: &mut Vec<u8>) {
             out.extend_from_slice(&((bits >> count) as u32).to_be_bytes());
         }
     }
-    // The last octet is filled up with the beginning of EOS, which is ones.
+    // The last octet is filled up with the beginning of EOS, which is ones (RFC 7541, 5.2).
     let octets = count.div_ceil(8);
     let missing = octets * 8 - count;
     let last = (bits << missing | ((1 << missing) - 1)) as u32;
@@ -196,7 +196,7 @@ pub(super) fn decode(string: &[u8], out: &mut [u8]) -> Result<usize, DecodeError
         }
     }
     loop {
-        // Padding is seven bits at most, all of them ones.
+        // Padding is seven bits at most, all of them ones (RFC 7541, 5.2).
         if count < 8 && bits == !(u64::MAX.checked_shr(count).unwrap_or_default()) {
             return Ok(length);
         }
@@ -230,7 +230,7 @@ fn next_long_symbol(bits: u32) -> Result<(u8, u32), DecodeError> {
     let code = bits >> (32 - length);
     let place = usize::from(CANONICAL.place[length]) + (code - CANONICAL.first[length]) as usize;
     let symbol = CANONICAL.order.get(place).copied();
-    // None is EOS.
+    // None is EOS, which is in no string (RFC 7541, 5.2).
     symbol
         .and_then(|symbol| u8::try_from(symbol).ok())
         .map(|symbol| (symbol, length as u32))

@@ -2,7 +2,8 @@
 
 use super::DecodeError;
 
-/// Octets after the first that a number of 32 bits may take.
+/// Octets after the first that a number of 32 bits may take. RFC 7541, 5.1 and 7.4: what is longer or
+/// larger is an error.
 const MAX_MORE: u32 = 5;
 
 /// Reads a number whose first octet, `first`, is taken already; `mask` says which of its bits count.

@@ -4,7 +4,7 @@
 use super::digest::digest;
 use super::flat::{self, SLACK};
 
-/// How many entries it has. The first dynamic one is numbered behind them.
+/// How many entries it has. The first dynamic one is numbered behind them (RFC 7541, 2.3.3).
 pub(super) const LENGTH: usize = 61;
 
 const FIELDS: [(&str, &str); LENGTH] = [

@@ -1,5 +1,7 @@
 //! What is remembered of a client's streams that are gone.
 //!
+//! RFC 9113, 5.1 (closed) and 5.1.1 (numbers that were left out are closed).
+//!
 //! Bounded and cheap: a few numbers are kept. A frame on a stream that the client has ended is its
 //! fault, one on a stream that this side has ended may have been on its way. What has been forgotten is
 //! let pass.

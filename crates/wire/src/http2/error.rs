@@ -54,21 +54,21 @@ impl ErrorCode {
     pub const PROTOCOL_ERROR: Self = Self(1);
     /// A fault of the sender.
     pub const INTERNAL_ERROR: Self = Self(2);
-    /// More octets than the window allowed.
+    /// More octets than the window allowed (RFC 9113, 6.9.1).
     pub const FLOW_CONTROL_ERROR: Self = Self(3);
-    /// A frame on a closed stream.
+    /// A frame on a closed stream (RFC 9113, 5.1).
     pub const STREAM_CLOSED: Self = Self(5);
-    /// A frame of a length that it cannot have.
+    /// A frame of a length that it cannot have (RFC 9113, 4.2).
     pub const FRAME_SIZE_ERROR: Self = Self(6);
-    /// The stream was not processed: it may be tried again.
+    /// The stream was not processed: it may be tried again (RFC 9113, 8.7).
     pub const REFUSED_STREAM: Self = Self(7);
     /// The stream is no longer wanted.
     pub const CANCEL: Self = Self(8);
-    /// A header section that cannot be decompressed.
+    /// A header section that cannot be decompressed (RFC 9113, 4.3).
     pub const COMPRESSION_ERROR: Self = Self(9);
-    /// The peer loads this side too much.
+    /// The peer loads this side too much (RFC 9113, 10.5).
     pub const ENHANCE_YOUR_CALM: Self = Self(11);
-    /// The transport is not safe enough.
+    /// The transport is not safe enough (RFC 9113, 9.2).
     pub const INADEQUATE_SECURITY: Self = Self(12);
 
     /// Its name in RFC 9113.

@@ -3,6 +3,7 @@
 /// Octets of a frame's head.
 pub(super) const HEAD: usize = 9;
 
+// Kinds (RFC 9113, 6).
 pub(super) const DATA: u8 = 0;
 pub(super) const HEADERS: u8 = 1;
 pub(super) const PRIORITY: u8 = 2;
@@ -14,6 +15,7 @@ pub(super) const GOAWAY: u8 = 7;
 pub(super) const WINDOW_UPDATE: u8 = 8;
 pub(super) const CONTINUATION: u8 = 9;
 
+// Flags, each of some kinds only; the others mean nothing (RFC 9113, 4.1).
 pub(super) const ACK: u8 = 1;
 pub(super) const END_STREAM: u8 = 1;
 pub(super) const END_HEADERS: u8 = 4;
@@ -38,14 +40,14 @@ impl Head {
             length: u32::from_be_bytes([0, l0, l1, l2]) as usize,
             kind,
             flags,
-            // The first bit is reserved and means nothing.
+            // The first bit is reserved and means nothing (RFC 9113, 4.1).
             stream: u32::from_be_bytes([s0 & 0x7f, s1, s2, s3]),
         }
     }
 
     pub(super) const fn write(self) -> [u8; HEAD] {
         // A payload is shorter than 2^24 octets: who makes a frame keeps to the peer's
-        // SETTINGS_MAX_FRAME_SIZE.
+        // SETTINGS_MAX_FRAME_SIZE (RFC 9113, 4.2).
         let [_, l0, l1, l2] = (self.length as u32).to_be_bytes();
         let [s0, s1, s2, s3] = self.stream.to_be_bytes();
         [l0, l1, l2, self.kind, self.flags, s0, s1, s2, s3]
@@ -56,12 +58,12 @@ impl Head {
     }
 }
 
-/// The 31 bits of a stream number or a window's increment.
+/// The 31 bits of a stream number or a window's increment; the first is reserved (RFC 9113, 4.1 and 6.9).
 pub(super) const fn number(octets: [u8; 4]) -> u32 {
     u32::from_be_bytes(octets) & 0x7fff_ffff
 }
 
-/// A payload without its padding (RFC 9113, 6.1), and how many octets the padding took; `None` when
+/// A payload without its padding (RFC 9113, 6.1 and 6.2), and how many octets the padding took; `None` when
 /// there is more padding than payload.
 pub(super) fn without_padding(head: Head, payload: &[u8]) -> Option<(&[u8], usize)> {
     if !head.has(PADDED) {

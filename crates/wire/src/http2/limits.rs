@@ -6,14 +6,14 @@ use std::time::Instant;
 /// What a session grants its peer, and what it takes for an attack.
 ///
 /// Exceeding one from `max_continuations` to `oversized_headers` ends the connection with GOAWAY,
-/// `ENHANCE_YOUR_CALM`.
+/// `ENHANCE_YOUR_CALM` (RFC 9113, 10.5).
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Octets the peer may send on one stream before they are consumed.
     pub stream_window: u32,
     /// Octets the peer may send on all streams together before they are consumed; 65,535 at least.
     pub connection_window: u32,
-    /// Streams the peer may have open at once.
+    /// Streams the peer may have open at once (RFC 9113, 5.1.2).
     pub max_streams: u32,
     /// The longest frame payload that is taken, octets (16,384 to 16,777,215).
     pub max_frame: u32,

@@ -41,16 +41,19 @@ impl Asked {
 impl Body {
     /// Octets came.
     pub(super) fn data(&mut self, octets: usize) -> Result<(), Malformed> {
+        // RFC 9113, 8.1: the header section comes first.
         if !self.has_head {
             return Err(Malformed);
         }
+        // RFC 9113, 8.1.1: no more than was said.
         if let Some(missing) = &mut self.missing {
             *missing = missing.checked_sub(octets as u64).ok_or(Malformed)?;
         }
         Ok(())
     }
 
-    /// The peer's side ends.
+    /// The peer's side ends: RFC 9113, 8.1 (after the header section of a final response) and 8.1.1 (no
+    /// sooner than was said).
     pub(super) fn end(&self) -> Result<(), Malformed> {
         if self.has_head && matches!(self.missing, None | Some(0)) {
             Ok(())
@@ -82,6 +85,7 @@ impl Body {
         let mut regular = Regular::default();
         for (name, value) in fields {
             if name == b":status" {
+                // RFC 9113, 8.3: once, and in front of all others.
                 if status.is_some() || regular.begun {
                     return Err(Malformed);
                 }
@@ -90,6 +94,7 @@ impl Body {
                 regular.field(name, value)?;
             }
         }
+        // RFC 9113, 8.3.2.
         let status = status.ok_or(Malformed)?;
         if status < 200 {
             // RFC 9113, 8.6 and RFC 9110, 8.6: no upgrades, no content.
@@ -100,6 +105,7 @@ impl Body {
         }
         self.has_head = true;
         self.missing = match (status, self.asked) {
+            // RFC 9113, 8.5: a tunnel.
             (200..300, Asked::Connect) => None,
             // Whatever they say of its length, there is no content (RFC 9110, 6.4.1).
             (204 | 304, _) | (_, Asked::Head) => Some(0),
@@ -109,7 +115,7 @@ impl Body {
     }
 }
 
-/// The trailers of a message came.
+/// The trailers of a message came: no pseudo-header fields (RFC 9113, 8.1 and 8.3).
 pub(super) fn check_trailers(fields: Fields<'_>) -> Result<(), Malformed> {
     let mut regular = Regular::default();
     for (name, value) in fields {
@@ -142,7 +148,9 @@ impl<'a> Request<'a> {
             }
             return self.regular.field(name, value);
         }
+        // RFC 9113, 8.3: pseudo-header fields stand in front of all others, and each once.
         ensure(!self.regular.begun)?;
+        // RFC 9113, 8.3.1.
         match name {
             b":method" => {
                 let is_common = matches!(value, b"POST" | b"GET" | b"PUT");
@@ -166,6 +174,7 @@ impl<'a> Request<'a> {
                 ensure(!self.has_authority && all(value, AUTHORITY))?;
                 self.has_authority = true;
             }
+            // RFC 9113, 8.3: undefined, or a response's.
             _ => return Err(Malformed),
         }
         Ok(())
@@ -200,11 +209,13 @@ impl Regular {
         self.begun = true;
         // By their lengths first: nothing is compared in vain.
         match name.len() {
+            // RFC 9113, 8.2.2.
             2 if name == b"te" => return ensure(value.eq_ignore_ascii_case(b"trailers")),
             11 if name == b"grpc-status" => return ensure(is_value(value)),
             12 if name == b"content-type" || name == b"grpc-timeout" => {
                 return ensure(is_value(value));
             }
+            // RFC 9110, 8.6.
             14 if name == b"content-length" => {
                 ensure(self.length.is_none())?;
                 self.length = Some(decimal(value).ok_or(Malformed)?);
@@ -213,6 +224,7 @@ impl Regular {
             7 | 10 | 16 | 17 if is_of_connection(name) => return Err(Malformed),
             _ => {}
         }
+        // RFC 9113, 8.2 and 8.2.1: in lower case, and without a colon.
         ensure(!name.is_empty() && all(name, NAME) && is_value(value))
     }
 }
@@ -225,10 +237,12 @@ fn is_of_connection(name: &[u8]) -> bool {
     )
 }
 
+/// RFC 9113, 8.1.1.
 const fn ensure(holds: bool) -> Result<(), Malformed> {
     if holds { Ok(()) } else { Err(Malformed) }
 }
 
+/// RFC 9110, 15: three digits.
 fn status_code(value: &[u8]) -> Result<u16, Malformed> {
     match value {
         [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => {

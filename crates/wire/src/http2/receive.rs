@@ -75,6 +75,7 @@ impl Session {
         let mut at = 0;
         if !self.reading.greeted {
             let begins = octets.len().min(PREFACE.len());
+            // RFC 9113, 3.4: the preface. GOAWAY is not owed to a peer that speaks something else.
             if octets[..begins] != PREFACE[..begins] {
                 return Err(Error::NotHttp2);
             }
@@ -124,28 +125,42 @@ impl Session {
 
     /// Whether a frame may come, as far as its head tells.
     fn admit(&self, head: Head) -> Taken {
+        // RFC 9113, 3.4: SETTINGS come first.
         if !self.settings.heard && (head.kind != SETTINGS || head.has(ACK)) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
+        // RFC 9113, 4.3 and 6.10: nothing comes between the pieces of a header block, nor does what this
+        // side does not know (5.5).
         if self.sections.block.goes_on() && !self.sections.block.is_followed_by(head) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         let fits = match head.kind {
+            // RFC 9113, 6.3, an error of the stream there; 5.4.1 allows to make it the connection's.
             PRIORITY => head.length == 5,
+            // 6.4 and 6.9.
             RST_STREAM | WINDOW_UPDATE => head.length == 4,
+            // 6.7.
             PING => head.length == 8,
+            // 6.8 and 4.2: two numbers, and whatever the peer adds.
             GOAWAY => head.length >= 8,
+            // 6.5: whole entries, and none in an acknowledgement.
             SETTINGS => head.length.is_multiple_of(6) && (head.length == 0 || !head.has(ACK)),
             _ => true,
         };
+        // RFC 9113, 4.2.
         if !fits || head.length > self.limits.max_frame as usize {
             return Err(ErrorCode::FRAME_SIZE_ERROR);
         }
         let of_connection = match head.kind {
+            // RFC 9113, 6.5, 6.7 and 6.8.
             SETTINGS | PING | GOAWAY => true,
+            // 6.9: either.
             WINDOW_UPDATE => head.stream == 0,
+            // 5.1: of what is unknown no stream is wrong.
             kind if kind > CONTINUATION => head.stream == 0,
+            // A client must not push (8.4), and a server was told not to (6.6).
             PUSH_PROMISE => return Err(ErrorCode::PROTOCOL_ERROR),
+            // 6.1 to 6.4 and 6.10.
             _ => false,
         };
         if of_connection == (head.stream == 0) {
@@ -167,36 +182,43 @@ impl Session {
             SETTINGS => self.settings(head, payload),
             PING => self.pinged(head, payload),
             GOAWAY => self.goaway(payload),
-            // Checked, and otherwise ignored (RFC 9113, 5.3.2). A stream cannot depend on itself.
+            // Checked, and otherwise ignored (RFC 9113, 5.3.2 and 6.3). A stream cannot depend on
+            // itself (RFC 7540, 5.3.1).
             _ if first_number(payload) == head.stream => Err(ErrorCode::PROTOCOL_ERROR),
             _ => Ok(()),
         }
     }
 
     fn data(&mut self, now: Instant, head: Head, payload: &[u8], place: usize) -> Taken {
-        // All of it counts, padding too (RFC 9113, 6.9.1).
+        // All of it counts, padding too (RFC 9113, 6.1), and whatever becomes of it (6.9).
         self.window.take(head.length)?;
+        // RFC 9113, 6.1.
         let Some((octets, padding)) = frame::without_padding(head, payload) else {
             return Err(ErrorCode::PROTOCOL_ERROR);
         };
         let Some(stream) = self.streams.find(head.stream) else {
             self.of_no_stream(head)?;
-            // It was on its way when this side ended the stream: nobody will read it.
+            // It was on its way when this side ended the stream, and is not read. It counts for the
+            // connection all the same (RFC 9113, 5.1 and 6.9).
             self.consume_connection(head.length);
             return Ok(());
         };
         let ends = head.has(END_STREAM);
+        // RFC 9113, 5.1: idle.
         if self.is_unsent(head.stream) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         let known = self.streams.at(stream);
+        // RFC 9113, 5.1: half-closed (remote). 5.4.1 allows to end the connection for it.
         if known.received_all {
             return Err(ErrorCode::STREAM_CLOSED);
         }
+        // RFC 9113, 6.9.1.
         if let Err(code) = known.window.take(head.length) {
             self.consume_connection(head.length);
             return self.stream_error(now, head.stream, code);
         }
+        // RFC 9113, 8.1 and 8.1.1: malformed.
         if known.body.data(octets.len()).is_err() {
             self.consume_connection(head.length);
             return self.stream_error(now, head.stream, ErrorCode::PROTOCOL_ERROR);
@@ -208,6 +230,7 @@ impl Session {
                 octets: start..start + octets.len(),
             });
         } else if !ends {
+            // RFC 9113, 10.5: an empty frame that ends nothing is work for nothing.
             self.rates.glitches.count(now)?;
         }
         if padding > 0 {
@@ -227,6 +250,7 @@ impl Session {
         if self.role == Role::Server {
             self.ended.end(number);
         }
+        // RFC 9113, 8.1.1: shorter than was said.
         if stream.body.end().is_err() {
             return self.stream_error(now, number, ErrorCode::PROTOCOL_ERROR);
         }
@@ -249,9 +273,11 @@ impl Session {
                 stream % 2 == 1 && stream <= self.ended.last() && !self.ended.was_left_out(stream)
             }
         };
+        // RFC 9113, 5.1: idle; 5.1.1: a number that the peer left out or may not use.
         if !is_known {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
+        // RFC 9113, 5.1: closed. WINDOW_UPDATE and RST_STREAM may still come.
         let needs_open = matches!(head.kind, DATA | HEADERS);
         if self.role == Role::Server && needs_open && self.ended.has_ended(stream) {
             return Err(ErrorCode::STREAM_CLOSED);
@@ -259,7 +285,8 @@ impl Session {
         Ok(())
     }
 
-    /// The peer has broken the rules of one stream: it ends. Who does that often is up to no good.
+    /// The peer has broken the rules of one stream, which ends (RFC 9113, 5.4.2). A peer that often does is
+    /// up to no good (10.5).
     pub(super) fn stream_error(&mut self, now: Instant, stream: u32, code: ErrorCode) -> Taken {
         self.withdraw(stream);
         self.control.reset(stream, code);
@@ -281,6 +308,7 @@ impl Session {
     fn rst_stream(&mut self, now: Instant, stream: u32, payload: &[u8]) -> Taken {
         let place = self.streams.find(stream);
         match place {
+            // RFC 9113, 6.4: idle.
             Some(_) if self.is_unsent(stream) => return Err(ErrorCode::PROTOCOL_ERROR),
             Some(_) => {}
             None => self.of_no_stream(Self::of(RST_STREAM, stream))?,
@@ -291,6 +319,7 @@ impl Session {
         }
         if self.role == Role::Server {
             self.ended.end(stream);
+            // RFC 9113, 10.5: requests that are given up at once cost more here than there.
             self.rates.resets.count(now)?;
         }
         Ok(())
@@ -298,9 +327,11 @@ impl Session {
 
     fn settings(&mut self, head: Head, payload: &[u8]) -> Taken {
         if head.has(ACK) {
+            // RFC 9113, 6.5.3: this side sends SETTINGS once; a second acknowledgement is of nothing.
             if std::mem::replace(&mut self.settings.acknowledged, true) {
                 return Err(ErrorCode::PROTOCOL_ERROR);
             }
+            // RFC 9113, 6.9.2: until now the peer might send as much as without them.
             let less = DEFAULT_WINDOW.saturating_sub(self.limits.stream_window);
             for stream in self.streams.iter_mut() {
                 stream.window.shrink(less);
@@ -311,12 +342,13 @@ impl Session {
         self.commit_ready();
         let before = self.settings.peer;
         if !std::mem::replace(&mut self.settings.heard, true) {
-            // Without a word of it there is no limit.
+            // Without a word of it there is no limit (RFC 9113, 6.5.2).
             self.settings.peer.max_streams = u32::MAX;
         }
         self.settings
             .peer
             .read(payload, self.role, self.limits.max_settings)?;
+        // RFC 9113, 4.3.1: from the acknowledgement on.
         if self.settings.peer.table_size != before.table_size {
             self.encoder
                 .set_max_table_size(self.settings.peer.table_size);
@@ -324,6 +356,7 @@ impl Session {
         if self.settings.peer.window != before.window {
             self.windows_changed(i64::from(self.settings.peer.window) - i64::from(before.window))?;
         }
+        // RFC 9113, 6.5.3: acknowledged once all is applied.
         self.control.settings_taken();
         self.tell_credit();
         self.check_flood()
@@ -341,6 +374,7 @@ impl Session {
         Ok(())
     }
 
+    /// RFC 9113, 6.7: what is no answer is answered, with the same octets.
     fn pinged(&mut self, head: Head, payload: &[u8]) -> Taken {
         if head.has(ACK) {
             self.events.push_back(Event::Pong);
@@ -356,6 +390,7 @@ impl Session {
         let last = first_number(payload);
         let code = code(&payload[4..]);
         if self.role == Role::Client {
+            // RFC 9113, 6.8: the number may not grow.
             if self
                 .closing
                 .heard_goodbye
@@ -367,6 +402,7 @@ impl Session {
                 last_stream: last,
                 code,
             });
+            // RFC 9113, 6.8: what the peer has not processed may be tried again elsewhere.
             let sent = self.requests.last_written;
             let mut refused: Vec<_> = self
                 .streams
@@ -396,9 +432,11 @@ impl Session {
     fn window_update(&mut self, now: Instant, stream: u32, payload: &[u8]) -> Taken {
         let more = first_number(payload);
         if stream == 0 {
+            // RFC 9113, 6.9: nothing is no increment.
             if more == 0 {
                 return Err(ErrorCode::PROTOCOL_ERROR);
             }
+            // RFC 9113, 6.9.1.
             self.credit.change(i64::from(more))?;
             self.tell_credit();
             return Ok(());
@@ -406,9 +444,11 @@ impl Session {
         let Some(place) = self.streams.find(stream) else {
             return self.of_no_stream(Self::of(WINDOW_UPDATE, stream));
         };
+        // RFC 9113, 5.1: idle.
         if self.is_unsent(stream) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
+        // RFC 9113, 6.9 and 6.9.1: errors of the stream here.
         if more == 0 {
             return self.stream_error(now, stream, ErrorCode::PROTOCOL_ERROR);
         }

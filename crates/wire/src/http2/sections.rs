@@ -30,6 +30,7 @@ impl Block {
         self.head.is_some()
     }
 
+    /// RFC 9113, 6.10: CONTINUATION of the same stream.
     pub(super) fn is_followed_by(&self, head: Head) -> bool {
         let begun = self.head.map(|begun| begun.stream);
         head.kind == CONTINUATION && begun == Some(head.stream)
@@ -63,15 +64,18 @@ struct Section {
 
 impl Session {
     pub(super) fn headers(&mut self, now: Instant, head: Head, payload: &[u8]) -> Taken {
+        // RFC 9113, 6.2.
         let Some((mut block, _)) = frame::without_padding(head, payload) else {
             return Err(ErrorCode::PROTOCOL_ERROR);
         };
         let mut is_loop = false;
         if head.has(WITH_PRIORITY) {
+            // RFC 9113, 4.2: too short for what its flags announce.
             let Some((priority, rest)) = block.split_first_chunk::<5>() else {
                 return Err(ErrorCode::FRAME_SIZE_ERROR);
             };
             let [p0, p1, p2, p3, _weight] = *priority;
+            // RFC 7540, 5.3.1; all else of a priority is ignored (RFC 9113, 5.3.2).
             is_loop = number([p0, p1, p2, p3]) == head.stream;
             block = rest;
         }
@@ -87,12 +91,13 @@ impl Session {
     }
 
     pub(super) fn continuation(&mut self, now: Instant, head: Head, payload: &[u8]) -> Taken {
+        // RFC 9113, 6.10: it continues nothing.
         let Some(begun) = self.sections.block.head else {
             return Err(ErrorCode::PROTOCOL_ERROR);
         };
         self.sections.block.frames += 1;
         let length = self.sections.block.octets.len() + payload.len();
-        // Compressed it is hardly longer than the list that is taken.
+        // RFC 9113, 10.5.1. Compressed it is hardly longer than the list that is taken.
         let longest =
             (self.limits.max_frame as usize).max(4 * self.limits.max_header_list as usize);
         if self.sections.block.frames > self.limits.max_continuations || length > longest {
@@ -107,24 +112,27 @@ impl Session {
     }
 
     /// A header block is here: finds out what it is a section of. Whatever that is, it must be
-    /// decompressed, or those behind it could not be.
+    /// decompressed, or those behind it could not be (RFC 9113, 4.3).
     fn whole_block(&mut self, now: Instant, head: Head, is_loop: bool, block: &[u8]) -> Taken {
         let stream = head.stream;
         let Some(place) = self.streams.find(stream) else {
+            // RFC 9113, 5.1.1: odd, and above all before.
             let opens = self.role == Role::Server && stream % 2 == 1 && stream > self.ended.last();
             if opens {
                 return self.opens(now, head, is_loop, block);
             }
             self.of_no_stream(head)?;
-            // It was on its way when this side ended the stream.
+            // It was on its way when this side ended the stream (RFC 9113, 5.1).
             let section = self.read(now, block)?;
             self.sections.fields.truncate(section.fields.start);
             return Ok(());
         };
+        // RFC 9113, 5.1: idle.
         if self.is_unsent(stream) {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         let known = self.streams.at(place);
+        // RFC 9113, 5.1: half-closed (remote). 5.4.1 allows to end the connection for it.
         if known.received_all {
             return Err(ErrorCode::STREAM_CLOSED);
         }
@@ -138,8 +146,10 @@ impl Session {
         } else if ends {
             messaging::check_trailers(fields)
         } else {
+            // RFC 9113, 8.1: trailers end the stream.
             Err(Malformed)
         };
+        // RFC 9113, 8.1.1.
         if is_loop || checked.is_err() {
             if ends && self.role == Role::Server {
                 self.ended.end(stream);
@@ -169,11 +179,12 @@ impl Session {
             self.sections.fields.truncate(section.fields.start);
             return Ok(());
         }
+        // RFC 9113, 5.1.2; nothing was processed, so that it may be tried again (8.7).
         if self.streams.len() >= self.limits.max_streams as usize {
             if ends {
                 self.ended.end(stream);
             }
-            // Who has heard of the limit does that on purpose.
+            // A peer that has heard of the limit exceeds it on purpose.
             if self.settings.acknowledged {
                 return self.stream_error(now, stream, ErrorCode::REFUSED_STREAM);
             }
@@ -185,6 +196,7 @@ impl Session {
         let checked = body.request(fields, !section.oversized);
         let window = self.first_window();
         let credit = SendWindow::new(self.settings.peer.window);
+        // RFC 9113, 8.1.1.
         if is_loop || checked.is_err() || ends && body.end().is_err() {
             if ends {
                 self.ended.end(stream);
@@ -213,12 +225,14 @@ impl Session {
     fn read(&mut self, now: Instant, block: &[u8]) -> Result<Section, ErrorCode> {
         let start = self.sections.fields.len();
         let limit = self.limits.max_header_list as usize;
+        // RFC 9113, 4.3.
         let decoded = self
             .sections
             .decoder
             .decode(block, limit, &mut self.sections.fields)
             .map_err(|_| ErrorCode::COMPRESSION_ERROR)?;
         self.reading.work += block.len() + self.sections.fields.len() - start;
+        // RFC 9113, 10.5.1: it may be refused, but was decompressed.
         if decoded.oversized {
             self.rates.oversized.count(now)?;
         }

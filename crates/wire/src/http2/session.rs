@@ -301,8 +301,8 @@ impl Session {
         goes_on.then_some(place)
     }
 
-    /// Ends a stream at once, both ways; [`Event::Closed`] follows. A request that was not written is
-    /// gone as if it had never been: nothing is told of it here or to the peer.
+    /// Ends a stream at once, both ways (RFC 9113, 6.4); [`Event::Closed`] follows. A request that was not
+    /// written is gone as if it had never been: nothing is told of it here or to the peer.
     pub fn reset(&mut self, stream: u32, code: ErrorCode) {
         let Some(place) = self.streams.find(stream) else {
             return;
@@ -344,12 +344,12 @@ impl Session {
         self.control.ping([0; 8], false);
     }
 
-    /// Server: tells that no more streams will be taken soon; those on the way still are.
+    /// Server: tells that no more streams will be taken soon; those on the way still are (RFC 9113, 6.8).
     pub fn shutdown_notice(&mut self) {
         self.control.go_away(MAX_STREAM, ErrorCode::NO_ERROR);
     }
 
-    /// Tells that no more streams are taken; those that came go on.
+    /// Tells that no more streams are taken; those that came go on (RFC 9113, 6.8).
     pub fn go_away(&mut self, code: ErrorCode) {
         if self.closing.terminated.is_none() {
             self.control.go_away(self.ended.last(), code);
@@ -357,7 +357,7 @@ impl Session {
         }
     }
 
-    /// Ends the connection: GOAWAY is the last that is sent, and nothing more is taken.
+    /// Ends the connection: GOAWAY is the last that is sent, and nothing more is taken (RFC 9113, 5.4.1).
     pub(super) fn terminate(&mut self, code: ErrorCode) {
         if self.closing.terminated.is_none() {
             self.control.go_away(self.ended.last(), code);
@@ -384,7 +384,7 @@ impl Session {
     }
 
     /// The window of a stream that is new. Before the peer has taken this side's SETTINGS it may send
-    /// as much as HTTP/2 allows without.
+    /// as much as HTTP/2 allows without (RFC 9113, 6.9.2).
     pub(super) fn first_window(&self) -> ReceiveWindow {
         let window = self.limits.stream_window;
         ReceiveWindow::new(if self.settings.acknowledged {
@@ -452,12 +452,13 @@ impl Session {
                 || !self.queues.starts.is_empty() && self.may_start())
     }
 
-    /// Whether the peer takes one more request now.
+    /// Whether the peer takes one more request now (RFC 9113, 5.1.2).
     pub(super) const fn may_start(&self) -> bool {
         self.requests.started < self.settings.peer.max_streams as usize
     }
 
-    /// Client: whether nothing of a request was written yet. For the peer its stream is idle.
+    /// Client: whether nothing of a request was written yet. For the peer its stream is idle (RFC 9113,
+    /// 5.1).
     #[inline]
     pub(super) const fn is_unsent(&self, stream: u32) -> bool {
         matches!(self.role, Role::Client) && stream > self.requests.last_written

@@ -3,6 +3,7 @@
 use super::frame::{Head, SETTINGS};
 use super::{ErrorCode, Limits, Role};
 
+// RFC 9113, 6.5.2.
 const HEADER_TABLE_SIZE: u16 = 1;
 const ENABLE_PUSH: u16 = 2;
 const MAX_CONCURRENT_STREAMS: u16 = 3;
@@ -15,7 +16,7 @@ const ENTRY: usize = 6;
 
 /// Windows before anything was said (RFC 9113, 6.9.2).
 pub(super) const DEFAULT_WINDOW: u32 = 65_535;
-/// Frames before anything was said.
+/// Frames before anything was said (RFC 9113, 4.2).
 const DEFAULT_FRAME: u32 = 1 << 14;
 /// Requests at once before the server has said how many it takes: as many as RFC 9113 (6.5.2) wants it
 /// to take at least.
@@ -49,9 +50,11 @@ impl Settings {
         max_entries: usize,
     ) -> Result<(), ErrorCode> {
         let (entries, rest) = payload.as_chunks::<ENTRY>();
+        // RFC 9113, 6.5.
         if !rest.is_empty() {
             return Err(ErrorCode::FRAME_SIZE_ERROR);
         }
+        // RFC 9113, 10.5.
         if entries.len() > max_entries {
             return Err(ErrorCode::ENHANCE_YOUR_CALM);
         }
@@ -64,15 +67,17 @@ impl Settings {
                     return Err(ErrorCode::PROTOCOL_ERROR);
                 }
                 MAX_CONCURRENT_STREAMS => self.max_streams = value,
+                // RFC 9113, 6.5.2: the largest window.
                 INITIAL_WINDOW_SIZE if value > i32::MAX as u32 => {
                     return Err(ErrorCode::FLOW_CONTROL_ERROR);
                 }
                 INITIAL_WINDOW_SIZE => self.window = value,
+                // RFC 9113, 6.5.2 and 4.2.
                 MAX_FRAME_SIZE if !(DEFAULT_FRAME..1 << 24).contains(&value) => {
                     return Err(ErrorCode::PROTOCOL_ERROR);
                 }
                 MAX_FRAME_SIZE => self.max_frame = value,
-                // An advice; and what this side does not know it ignores.
+                // An advice; and what this side does not know it ignores (RFC 9113, 6.5.2).
                 _ => {}
             }
         }

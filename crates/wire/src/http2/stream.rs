@@ -1,4 +1,4 @@
-//! One stream, and all that are open.
+//! One stream, and all that are open (RFC 9113, 5.1).
 //!
 //! ```text
 //!                 this side's HEADERS                          END_STREAM sent

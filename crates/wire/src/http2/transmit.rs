@@ -46,25 +46,30 @@ impl Control {
         self.octets.extend_from_slice(&payload);
     }
 
+    /// RFC 9113, 6.5.3.
     pub(super) fn settings_taken(&mut self) {
         self.answers += 1;
         self.put(SETTINGS, ACK, 0, []);
     }
 
+    /// RFC 9113, 6.7.
     pub(super) fn ping(&mut self, payload: [u8; 8], is_answer: bool) {
         self.answers += usize::from(is_answer);
         let flags = if is_answer { ACK } else { 0 };
         self.put(PING, flags, 0, payload);
     }
 
+    /// RFC 9113, 6.4.
     pub(super) fn reset(&mut self, stream: u32, code: ErrorCode) {
         self.put(RST_STREAM, 0, stream, code.0.to_be_bytes());
     }
 
+    /// RFC 9113, 6.9. `more` is not 0.
     pub(super) fn window_update(&mut self, stream: u32, more: u32) {
         self.put(WINDOW_UPDATE, 0, stream, more.to_be_bytes());
     }
 
+    /// RFC 9113, 6.8.
     pub(super) fn go_away(&mut self, last: u32, code: ErrorCode) {
         let [l0, l1, l2, l3] = last.to_be_bytes();
         let [c0, c1, c2, c3] = code.0.to_be_bytes();
@@ -255,7 +260,8 @@ impl Session {
     }
 }
 
-/// Writes a header section: HEADERS and, when it is longer than a frame, CONTINUATION.
+/// Writes a header section: HEADERS and, when it is longer than a frame, CONTINUATION (RFC 9113, 4.3 and
+/// 6.10: with nothing between).
 fn write_section(
     stream: u32,
     ends: bool,
