@@ -26,9 +26,10 @@ fn attached() -> u64 {
 /// How soon new UEs must come again; a debug build among other tests starts a process more slowly, on a
 /// machine that may stand still for a while.
 fn soon() -> Duration {
-    match cfg!(debug_assertions) {
-        true => Duration::from_secs(15),
-        false => Duration::from_secs(2),
+    if cfg!(debug_assertions) {
+        Duration::from_secs(15)
+    } else {
+        Duration::from_secs(2)
     }
 }
 

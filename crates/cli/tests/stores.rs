@@ -231,9 +231,10 @@ impl SmallDisk {
             let left = (ROOM / 2).saturating_sub(more);
             ballast.set_len(left as u64).expect("less of it");
         }
-        let words: &[&str] = match self.is_mounted {
-            true => &[],
-            false => &["prlimit", &limit],
+        let words: &[&str] = if self.is_mounted {
+            &[]
+        } else {
+            &["prlimit", &limit]
         };
         Nf::start_by(kind, &store, &log, words)
     }

@@ -109,9 +109,10 @@ impl Guti {
     fn of(mut request: Request, args: &GutiArgs) -> anyhow::Result<Self> {
         request.check()?;
         let peers = Peers::find(args.peers.peers_dir.as_deref())?;
-        let cpus = match request.one_core {
-            true => CpuPlan::one(request.server_cpu)?,
-            false => CpuPlan::choose(request.server_cpu)?,
+        let cpus = if request.one_core {
+            CpuPlan::one(request.server_cpu)?
+        } else {
+            CpuPlan::choose(request.server_cpu)?
         };
         let network = match request.network {
             Between::Loopback => Network::Loopback,

@@ -197,10 +197,12 @@ impl Scenario for Mesh {
         match self.bench.run(&case, step.length, stop) {
             Ok(raw) => {
                 let measured = Box::new(raw.measured);
-                let figures = match raw.partial {
-                    true if measured.requests == 0 => Figures::Nothing,
-                    true => Figures::Partial(measured),
-                    false => Figures::Complete(measured),
+                let figures = if !raw.partial {
+                    Figures::Complete(measured)
+                } else if measured.requests == 0 {
+                    Figures::Nothing
+                } else {
+                    Figures::Partial(measured)
                 };
                 Outcome {
                     result: Ok(figures),

@@ -223,9 +223,10 @@ impl Session<'_> {
 
     /// Runs a step while no other lab measures on this machine.
     fn run_alone(&mut self, step: &Step) -> (Outcome, Option<LineNs>) {
-        let turn = match self.scenario.measures() {
-            true => Turnstile::pass(OTHERS, self.stop),
-            false => Ok(None),
+        let turn = if self.scenario.measures() {
+            Turnstile::pass(OTHERS, self.stop)
+        } else {
+            Ok(None)
         };
         match turn {
             Ok(_turn) => {

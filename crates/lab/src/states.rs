@@ -163,9 +163,12 @@ impl Census {
         let each: Vec<String> = self
             .steady
             .iter()
-            .map(|(runs, ns)| match ns.is_nan() {
-                true => "no run in one of the states".to_owned(),
-                false => format!("{runs} runs at {ns:.0} ns"),
+            .map(|(runs, ns)| {
+                if ns.is_nan() {
+                    "no run in one of the states".to_owned()
+                } else {
+                    format!("{runs} runs at {ns:.0} ns")
+                }
             })
             .collect();
         format!(

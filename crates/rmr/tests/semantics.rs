@@ -263,12 +263,11 @@ impl Entry {
             .iter()
             .map(|name| format!(" , {name}"))
             .collect();
-        let groups = match self.groups.is_empty() {
-            true => "%meid".to_owned(),
-            false => {
-                let groups: Vec<_> = self.groups.iter().map(|group| group.join(",")).collect();
-                groups.join(" ; ")
-            }
+        let groups = if self.groups.is_empty() {
+            "%meid".to_owned()
+        } else {
+            let groups: Vec<_> = self.groups.iter().map(|group| group.join(",")).collect();
+            groups.join(" ; ")
         };
         let (message_type, sub_id) = (self.message_type, self.sub_id);
         match (self.old_form, sub_id) {

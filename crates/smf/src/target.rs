@@ -48,9 +48,10 @@ impl FromStr for Target {
         for address in &addresses {
             parse_address(address).with_context(|| format!("in the target {text:?}"))?;
         }
-        Ok(match is_fixed {
-            true => Self::Fixed(addresses),
-            false => Self::Addresses(addresses),
+        Ok(if is_fixed {
+            Self::Fixed(addresses)
+        } else {
+            Self::Addresses(addresses)
         })
     }
 }

@@ -87,9 +87,10 @@ impl Keeper for Own {
         let change = change.map_err(|error| error.to_string())?;
         held.insert(name, value);
         drop(held);
-        match self.waits {
-            true => self.journal.wait(change).map_err(|error| error.to_string()),
-            false => Ok(()),
+        if self.waits {
+            self.journal.wait(change).map_err(|error| error.to_string())
+        } else {
+            Ok(())
         }
     }
 }

@@ -262,12 +262,13 @@ impl Log {
         let physical = file.state().map_err(failed)?.length;
         // Without a whole header there was no record.
         let is_empty = physical == 0;
-        let found = match is_empty {
-            true => Found::default(),
-            false => scan(&*file, apply).map_err(|error| match error {
+        let found = if is_empty {
+            Found::default()
+        } else {
+            scan(&*file, apply).map_err(|error| match error {
                 ScanError::Io(error) => failed(error),
                 ScanError::NotALog => OpenError::NotALog(path.clone()),
-            })?,
+            })?
         };
         if found.damaged > 0 && options.on_damage == OnDamage::Refuse {
             return Err(OpenError::Damaged(path, found.damage));
@@ -409,9 +410,10 @@ impl Log {
         // comes after the need of a new log.
         // The first try comes at once: another program's change needs no patience.
         let is_first = self.trouble.is_none() && repair != Repair::Room;
-        let retry_at = match is_first {
-            true => now,
-            false => now + self.options.retry_interval,
+        let retry_at = if is_first {
+            now
+        } else {
+            now + self.options.retry_interval
         };
         self.trouble = Some(Trouble {
             why,

@@ -94,9 +94,10 @@ pub fn check(
     name: &str,
     mut is_usable: impl FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<Check, OpenError> {
-    let log = match path.is_dir() {
-        true => path.join(format!("{name}.log")),
-        false => path.to_owned(),
+    let log = if path.is_dir() {
+        path.join(format!("{name}.log"))
+    } else {
+        path.to_owned()
     };
     let failed = |error: io::Error| OpenError::Io {
         path: log.clone(),

@@ -195,11 +195,12 @@ pub(crate) fn step(key: Key, bytes: &[u8], at_end: bool) -> Step<'_> {
         if !at_end {
             return Step::More(HEAD);
         }
-        return match is_beginning(bytes) {
-            true => Step::Torn,
-            false => Step::Rubbish {
+        return if is_beginning(bytes) {
+            Step::Torn
+        } else {
+            Step::Rubbish {
                 length: bytes.len(),
-            },
+            }
         };
     }
     let Some(head) = read_head(key, bytes) else {

@@ -27,10 +27,14 @@ pub(crate) enum Step<'a> {
 
 /// Reads what stands at the beginning of `bytes`. `at_end`: nothing comes behind them.
 pub(crate) fn step(bytes: &[u8], at_end: bool) -> Step<'_> {
-    let missing = |needed: usize| match at_end {
-        true if bytes.is_empty() => Step::End,
-        true => Step::Torn,
-        false => Step::More(needed),
+    let missing = |needed: usize| {
+        if !at_end {
+            Step::More(needed)
+        } else if bytes.is_empty() {
+            Step::End
+        } else {
+            Step::Torn
+        }
     };
     let Some((head, rest)) = bytes.split_at_checked(HEAD) else {
         return missing(HEAD);

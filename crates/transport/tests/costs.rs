@@ -259,9 +259,10 @@ fn costs_of_futures(protocol: Protocol, at_once: usize, body: &Body) -> Costs {
                         *place = None;
                     }
                 }
-                match calls.iter().all(Option::is_none) {
-                    true => Poll::Ready(()),
-                    false => Poll::Pending,
+                if calls.iter().all(Option::is_none) {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
                 }
             })
             .await;

@@ -271,9 +271,10 @@ impl Ue {
         let (ue, challenge, _) = gnb.nas();
         self.pair = Some(ue);
         let protected = Envelope::of(&challenge).expect("NAS") != Envelope::Plain;
-        let challenge = match protected {
-            true => self.read(&challenge),
-            false => NasMessage::decode(&challenge).expect("NAS"),
+        let challenge = if protected {
+            self.read(&challenge)
+        } else {
+            NasMessage::decode(&challenge).expect("NAS")
         };
         let NasMessage::AuthenticationRequest(challenge) = challenge else {
             panic!("{challenge:?}");
@@ -290,9 +291,10 @@ impl Ue {
         let response = AuthenticationResponse {
             res_star: answer.res_star,
         };
-        let response = match protected {
-            true => self.protect(response),
-            false => NasMessage::from(response).encode().expect("written"),
+        let response = if protected {
+            self.protect(response)
+        } else {
+            NasMessage::from(response).encode().expect("written")
         };
         gnb.uplink(ue, response);
         let (_, command, _) = gnb.nas();

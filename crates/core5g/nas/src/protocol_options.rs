@@ -25,9 +25,10 @@ impl SessionOptions {
     /// Of these what was asked for; `None` when nothing is left.
     #[must_use]
     pub fn asked_for(&self, request: OptionsRequest) -> Option<Self> {
-        let dns_servers = match request.dns_servers {
-            true => self.dns_servers.clone(),
-            false => Vec::new(),
+        let dns_servers = if request.dns_servers {
+            self.dns_servers.clone()
+        } else {
+            Vec::new()
         };
         let link_mtu = self.link_mtu.filter(|_| request.link_mtu);
         let is_something = !dns_servers.is_empty() || link_mtu.is_some();

@@ -146,9 +146,10 @@ impl Nrf {
             child,
             address: event["address"].as_str().unwrap_or_default().to_owned(),
         };
-        match nrf.address.is_empty() {
-            true => Err(failure("it did not come up".to_owned(), "corewire nf nrf")),
-            false => Ok(nrf),
+        if nrf.address.is_empty() {
+            Err(failure("it did not come up".to_owned(), "corewire nf nrf"))
+        } else {
+            Ok(nrf)
         }
     }
 }

@@ -85,10 +85,7 @@ impl Request {
             Profile::Quick => 50,
             Profile::Full | Profile::Cells | Profile::Floor => 200,
         };
-        let least = match ues > MANY {
-            true => 1,
-            false => 2,
-        };
+        let least = if ues > MANY { 1 } else { 2 };
         u64::from((samples / ues).max(least))
     }
 
@@ -241,9 +238,10 @@ fn turn(request: &Request, repetition: u32, flow: Flow, threads: Threads, ues: u
                 cell: case.cell(),
                 repetition,
                 length: Length::Requests(rounds),
-                expected: match is_traced(&case, repetition) {
-                    true => 2 * running,
-                    false => running,
+                expected: if is_traced(&case, repetition) {
+                    2 * running
+                } else {
+                    running
                 },
                 hole: None,
             }

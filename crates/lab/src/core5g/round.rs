@@ -76,12 +76,11 @@ pub(super) fn run(
     let first = ran.line(deadline, patience)?;
     let attached = usage::cpu(&core.nfs);
     let memory = usage::memory(&core.nfs);
-    let last = match first.contains("\"paused\"") {
-        true => {
-            ran.go_on()?;
-            ran.line(deadline, patience)?
-        }
-        false => first,
+    let last = if first.contains("\"paused\"") {
+        ran.go_on()?;
+        ran.line(deadline, patience)?
+    } else {
+        first
     };
     let detached = usage::cpu(&core.nfs);
     let ran_cpu = process_cpu(ran.child.id());

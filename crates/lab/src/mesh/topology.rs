@@ -134,9 +134,10 @@ impl Topology {
         for process in started {
             let ready = await_ready(&process, place.patience, place.stop)?;
             self.versions.extend(ready.versions);
-            match ready.addresses.is_empty() {
-                true => addresses.push(ready.address),
-                false => addresses.extend(ready.addresses),
+            if ready.addresses.is_empty() {
+                addresses.push(ready.address)
+            } else {
+                addresses.extend(ready.addresses)
             }
             self.processes.push((Role::Replica, process));
         }
@@ -296,9 +297,12 @@ impl Chain {
             links.iter().map(|link| vec![link.own.clone()]).collect();
         instances.push(replicas);
         let envoys = case.path.envoys();
-        let ports = |wanted: bool, count| match wanted {
-            true => free_ports(count),
-            false => Ok(Vec::new()),
+        let ports = |wanted: bool, count| {
+            if wanted {
+                free_ports(count)
+            } else {
+                Ok(Vec::new())
+            }
         };
         let outbound = ports(envoys >= 1, instances.len())?;
         let mut inbound = Vec::new();

@@ -201,9 +201,12 @@ mod tests {
     use super::*;
 
     fn plan(cpus: &str, server: Option<usize>, smt: bool) -> anyhow::Result<CpuPlan> {
-        let pairs = move |cpu: usize| match smt {
-            true => BTreeSet::from([cpu & !1, cpu | 1]),
-            false => BTreeSet::from([cpu]),
+        let pairs = move |cpu: usize| {
+            if smt {
+                BTreeSet::from([cpu & !1, cpu | 1])
+            } else {
+                BTreeSet::from([cpu])
+            }
         };
         CpuPlan::among(&parse_list(cpus), server, &pairs)
     }

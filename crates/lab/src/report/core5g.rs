@@ -91,9 +91,10 @@ pub(super) fn goals(records: &[&Record]) -> Vec<String> {
 }
 
 fn figures(figures: &[curves::Figure]) -> String {
-    match figures.is_empty() {
-        true => "<p>Not run: a curve needs two numbers of UEs.</p>".to_owned(),
-        false => figures.iter().map(curves::Figure::html).collect(),
+    if figures.is_empty() {
+        "<p>Not run: a curve needs two numbers of UEs.</p>".to_owned()
+    } else {
+        figures.iter().map(curves::Figure::html).collect()
     }
 }
 

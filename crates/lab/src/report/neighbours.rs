@@ -115,9 +115,10 @@ fn table(condition: &Cell, runs: &BTreeMap<(&str, Neighbour), Vec<&Record>>, htm
                 let value = median(subject, beside, figure);
                 let shown = value.map_or_else(|| "-".to_owned(), format::significant);
                 let is_best = value.is_some() && value == best(beside, figure);
-                let _ = match is_best {
-                    true => write!(html, "<td><b>{shown}</b></td>"),
-                    false => write!(html, "<td>{shown}</td>"),
+                let _ = if is_best {
+                    write!(html, "<td><b>{shown}</b></td>")
+                } else {
+                    write!(html, "<td>{shown}</td>")
                 };
             }
         }

@@ -216,9 +216,10 @@ fn to_diagnostics(faults: &[ElementFault]) -> Option<asn::CriticalityDiagnostics
             Criticality::Ignore => asn::Criticality::ignore,
             Criticality::Notify => asn::Criticality::notify,
         };
-        let kind = match fault.is_missing {
-            true => asn::TypeOfError::missing,
-            false => asn::TypeOfError::not_understood,
+        let kind = if fault.is_missing {
+            asn::TypeOfError::missing
+        } else {
+            asn::TypeOfError::not_understood
         };
         asn::CriticalityDiagnosticsIEItem::new(criticality, asn::ProtocolIEID(fault.id), kind, None)
     };

@@ -46,9 +46,10 @@ impl<'a> Fields<'a> {
         fields.kind = fields.optional().unwrap_or("");
         if fields.kind.is_empty() {
             // The C library passes over such a line, which may be all blanks.
-            return match fields.is_at_end() {
-                true => Ok(None),
-                false => Err(fields.unknown()),
+            return if fields.is_at_end() {
+                Ok(None)
+            } else {
+                Err(fields.unknown())
             };
         }
         Ok(Some(fields))
