@@ -50,7 +50,7 @@ pub(crate) fn write<M: Message + Serialize>(form: Form, message: &M) -> Response
         Form::Json => {
             let mut headers = Headers::new();
             // Name and value are constants that are valid headers.
-            let _added = headers.append("content-type", JSON);
+            let _ = headers.append("content-type", JSON);
             match serde_json::to_vec(message) {
                 Ok(text) => Response::ok(text).with_headers(headers),
                 Err(error) => Response::failed(Status::new(Code::Internal, error.to_string())),

@@ -128,7 +128,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let mut ready = String::new();
     for address in control.addresses() {
         // Standard output is for the person who started it; without one it serves on.
-        let _unread = outln!("control: listening at {address} (xDS, registry; native, grpc, rest)");
+        let _ = outln!("control: listening at {address} (xDS, registry; native, grpc, rest)");
         ready.push_str(&format!("{address}\n"));
     }
     if let Some(file) = &args.ready_file {

@@ -310,7 +310,8 @@ impl Drop for Plane {
     fn drop(&mut self) {
         self.handle.hub.close();
         if let Some(thread) = self.thread.take() {
-            let _ended = thread.join();
+            // Its panic is on its own output.
+            let _ = thread.join();
         }
     }
 }
@@ -500,6 +501,15 @@ struct ControlThread {
     tls: Option<ControlTls>,
 }
 
+/// Whether a file is taken that says what it said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reload {
+    /// Something may have changed it.
+    IfChanged,
+    /// The operator asked for it.
+    Always,
+}
+
 impl ControlThread {
     fn run(&mut self) {
         let mut look = Instant::now() + LOOK_EVERY;
@@ -508,7 +518,7 @@ impl ControlThread {
             if now >= look {
                 look = now + LOOK_EVERY;
                 if self.watch.as_mut().is_some_and(FileWatch::looks_changed) {
-                    self.reload(false);
+                    self.reload(Reload::IfChanged);
                 }
             }
             let next = self.turn(now);
@@ -595,20 +605,20 @@ impl ControlThread {
                     .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN)),
             );
             // An interrupted wait is one that was shorter.
-            let _interrupted = poll(&mut fds, Some(&timeout));
+            let _ = poll(&mut fds, Some(&timeout));
             fds.get(1).is_some_and(|file| !file.revents().is_empty())
         };
         self.hub.control_wake().clear();
         if file && self.watch.as_mut().is_some_and(FileWatch::happened) {
-            self.reload(false);
+            self.reload(Reload::IfChanged);
         }
         if self.asked.swap(false, Ordering::AcqRel) && self.watch.is_some() {
-            self.reload(true);
+            self.reload(Reload::Always);
         }
     }
 
     /// Reads the file and serves it if it is right; keeps what is served if it is not.
-    fn reload(&mut self, asked: bool) {
+    fn reload(&mut self, reload: Reload) {
         let text = match read_text(&self.file) {
             Ok(text) => text,
             Err(fault) => {
@@ -618,7 +628,7 @@ impl ControlThread {
                 return self.refuse(&[format!("{fault}{reason}")]);
             }
         };
-        if !asked && self.text.as_ref() == Some(&text) {
+        if reload == Reload::IfChanged && self.text.as_ref() == Some(&text) {
             return;
         }
         self.text = Some(text.clone());

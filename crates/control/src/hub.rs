@@ -428,14 +428,15 @@ impl ControlWake {
     pub(crate) fn wake(&self) {
         if !self.woken.swap(true, Ordering::AcqRel) {
             // Fails only when the counter is full, and then it is readable.
-            let _full = rustix::io::write(&self.eventfd, &1_u64.to_ne_bytes());
+            let _ = rustix::io::write(&self.eventfd, &1_u64.to_ne_bytes());
         }
     }
 
     /// To be called after each wait, before looking at what there is to do.
     pub(crate) fn clear(&self) {
         let mut count = [0; 8];
-        let _nothing = rustix::io::read(&self.eventfd, &mut count);
+        // Nothing to read is no fault.
+        let _ = rustix::io::read(&self.eventfd, &mut count);
         self.woken.store(false, Ordering::Release);
     }
 

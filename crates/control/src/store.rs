@@ -192,7 +192,8 @@ impl Drop for Store {
         self.lock().closing = true;
         self.shared.wake.notify_one();
         if let Some(thread) = self.thread.take() {
-            let _ended = thread.join();
+            // Its panic is on its own output.
+            let _ = thread.join();
         }
     }
 }

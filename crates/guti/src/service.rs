@@ -148,7 +148,7 @@ fn wants_json(headers: &Headers) -> bool {
 fn json_response(text: String) -> Response {
     let mut headers = Headers::new();
     // Name and value are constants that are valid headers.
-    let _added = headers.append("content-type", JSON);
+    let _ = headers.append("content-type", JSON);
     Response::ok(text).with_headers(headers)
 }
 

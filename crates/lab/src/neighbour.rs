@@ -157,7 +157,7 @@ impl AtWork {
                 let settled = settle_in(neighbour, &core);
                 let is_settled = settled.is_ok();
                 // `settle` waits for this before it starts the next one.
-                let _heard = sender.send(settled);
+                let _ = sender.send(settled);
                 match neighbour {
                     _ if !is_settled => {}
                     Neighbour::Burst => bursts(&ended, number as u64),
@@ -177,7 +177,7 @@ impl Drop for AtWork {
         self.ended.store(true, Ordering::Relaxed);
         for one in self.loops.drain(..) {
             // It cannot panic.
-            let _joined = one.join();
+            let _ = one.join();
         }
     }
 }

@@ -39,6 +39,14 @@ struct Verdict {
 }
 
 impl Verdict {
+    fn passed(evidence: impl Into<String>) -> Self {
+        Self::of(true, evidence)
+    }
+
+    fn failed(evidence: impl Into<String>) -> Self {
+        Self::of(false, evidence)
+    }
+
     fn of(passed: bool, evidence: impl Into<String>) -> Self {
         Self {
             passed,
@@ -136,7 +144,7 @@ impl Qualities {
         }
         match self.trial.restarted(framework.plain(), stop) {
             Ok(tried) => Ok(Verdict::of_calls(what, &tried)),
-            Err(NoResult::Failed(failure)) => Ok(Verdict::of(false, failure.to_string())),
+            Err(NoResult::Failed(failure)) => Ok(Verdict::failed(failure.to_string())),
             Err(NoResult::Stopped) => Err(NoResult::Stopped),
         }
     }
@@ -166,7 +174,7 @@ impl Qualities {
         stop: &Stop,
     ) -> Result<Verdict, NoResult> {
         match adapter {
-            Err(why) => Ok(Verdict::of(false, format!("{}: {why}", framework.name()))),
+            Err(why) => Ok(Verdict::failed(format!("{}: {why}", framework.name()))),
             Ok(adapter) => {
                 let what = format!("{what}, {adapter}");
                 self.tried(&what, adapter, Tls::Off, Ends::Today, stop)
@@ -177,7 +185,7 @@ impl Qualities {
     fn tls(&self, framework: Framework, stop: &Stop) -> Result<Verdict, NoResult> {
         let adapter = framework.plain();
         match self.trial.no_tls(adapter) {
-            Some(why) => Ok(Verdict::of(false, format!("{adapter}: {why}"))),
+            Some(why) => Ok(Verdict::failed(format!("{adapter}: {why}"))),
             None => self.tried("mutual TLS", adapter, Tls::Mutual, Ends::Today, stop),
         }
     }
@@ -193,7 +201,7 @@ impl Qualities {
     ) -> Result<Verdict, NoResult> {
         match self.trial.run(adapter, tls, ends, stop) {
             Ok(tried) => Ok(Verdict::of_calls(what, &tried)),
-            Err(NoResult::Failed(failure)) => Ok(Verdict::of(false, format!("{what}: {failure}"))),
+            Err(NoResult::Failed(failure)) => Ok(Verdict::failed(format!("{what}: {failure}"))),
             Err(NoResult::Stopped) => Err(NoResult::Stopped),
         }
     }

@@ -67,7 +67,7 @@ impl<C: Caller> Service for Bridge<C> {
 
     async fn event(&self, _context: &CallContext, event: Event) {
         // Nobody waits for an answer.
-        let _not_delivered = self.caller.send(event).await;
+        let _ = self.caller.send(event).await;
     }
 
     async fn stream(

@@ -33,7 +33,9 @@ mod mailbox;
 mod name;
 mod validate;
 
-pub use bootstrap::{Bootstrap, BootstrapFault, BootstrapServer, BootstrapSource};
+pub use bootstrap::{
+    Bootstrap, BootstrapFault, BootstrapServer, BootstrapSource, UnknownAuthority,
+};
 pub use client::{Client, Watch};
 pub use mailbox::{BootstrapWait, ClientOptions, Status};
 pub use name::{TargetName, TargetNameFault};

@@ -346,7 +346,7 @@ fn wants_json(headers: &Headers) -> bool {
 fn json_answer(serving: Serving) -> Response {
     let mut headers = Headers::new();
     // Name and value are constants that are valid headers.
-    let _added = headers.append("content-type", "application/json");
+    let _ = headers.append("content-type", "application/json");
     let status = match serving {
         Serving::Serving => Status::of(Code::Ok),
         _ => Status::of(Code::Unavailable),

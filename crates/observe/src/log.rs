@@ -92,7 +92,8 @@ pub fn start(program: &str, options: Options) -> Result<(), AlreadyStarted> {
     tracing::subscriber::set_global_default(subscriber).map_err(|_| AlreadyStarted)?;
     hook_panics(&lines);
     let summaries = lines.clone();
-    let _first = LINES.set(lines);
+    // The first one stays.
+    let _ = LINES.set(lines);
     // Where no thread can be had, summaries come with the next line of their kind.
     let _thread = std::thread::Builder::new()
         .name("log".to_owned())

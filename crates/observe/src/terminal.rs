@@ -79,7 +79,8 @@ pub fn write_out(text: fmt::Arguments<'_>) -> Result<(), OutputError> {
 
 /// Writes text to standard error if that is possible.
 pub fn write_err(text: fmt::Arguments<'_>) {
-    let _dropped = io::stderr().lock().write_fmt(text);
+    // There is nowhere else to say it.
+    let _ = io::stderr().lock().write_fmt(text);
 }
 
 /// The exit status of a command that failed with `error`, after saying so on standard error.

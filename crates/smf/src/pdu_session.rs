@@ -107,7 +107,7 @@ impl PduSessionArgs {
         } else {
             for name in names {
                 // Standard output is for the person who started it; without one the NF serves on.
-                let _unread = outln!("smf-pdu-session: listening at {name}");
+                let _ = outln!("smf-pdu-session: listening at {name}");
             }
         }
         signals.forever().next();
@@ -152,7 +152,7 @@ impl PduSession {
 
     fn chain(&self, next: Channel) {
         // Only ever set once: what it was set to stays.
-        let _already = self.next.set(next);
+        let _ = self.next.set(next);
     }
 
     fn created(&self, one_way: Option<u64>, further: &[u8]) -> Response {
@@ -163,7 +163,7 @@ impl PduSession {
             _ => [one_way.as_bytes(), b",", further].concat(),
         };
         // A name and a value as headers have them.
-        let _fits = headers.append(ONE_WAY, ways);
+        let _ = headers.append(ONE_WAY, ways);
         Response::ok(Body::from(self.answer.clone())).with_headers(headers)
     }
 }
@@ -196,7 +196,8 @@ fn is_create(operation: &Operation) -> bool {
 /// The same request, sent now.
 fn stamped(mut request: Request) -> Request {
     request.headers.remove(SENT);
-    let _fits = request.headers.append(SENT, now_ns().to_string());
+    // A name and a value that any header can have.
+    let _ = request.headers.append(SENT, now_ns().to_string());
     request
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub(crate) fn event(event: &Value) {
     let mut out = std::io::stdout().lock();
     // Whoever watched has gone: the end of standard input will say so.
-    let _gone = writeln!(out, "{event}").and_then(|()| out.flush());
+    let _ = writeln!(out, "{event}").and_then(|()| out.flush());
 }
 
 /// It listens at these addresses.

@@ -199,7 +199,8 @@ impl Journal {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(thread) = thread {
-            let _ended = thread.join();
+            // Its panic is on its own output.
+            let _ = thread.join();
         }
         lock(&self.shared.log).ended()
     }
@@ -208,7 +209,7 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         // Nothing is left to tell; `close` tells.
-        let _ended = self.close();
+        let _ = self.close();
     }
 }
 

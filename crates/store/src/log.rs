@@ -639,7 +639,7 @@ pub(crate) fn step(log: &Mutex<Log>, contents: &Contents, clock: &dyn Fn() -> In
         Due::End => {
             if guard.trouble.is_none() && guard.physical > guard.length {
                 // The zeros have served; whether they can be taken away does not matter.
-                let _cut = guard.file.set_length(guard.length);
+                let _ = guard.file.set_length(guard.length);
                 guard.physical = guard.length;
             }
             Next::End
@@ -803,7 +803,7 @@ fn write_anew(
     let done = fill_new(log, contents, clock, keep, &*file_system, &place);
     if done.is_err() {
         // What is half written takes room that may be scarce.
-        let _removed = file_system.remove(&place.new_log());
+        let _ = file_system.remove(&place.new_log());
     }
     done
 }

@@ -74,7 +74,7 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         text_of(&status)
     };
     // A reader that has seen enough is no fault.
-    let _closed = writeln!(std::io::stdout(), "{}", text.trim_end());
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -82,7 +82,7 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
 fn text_of(status: &StatusResponse) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _written = write_all(&mut text, status);
+    let _ = write_all(&mut text, status);
     text
 }
 

@@ -104,6 +104,14 @@ const ONE: Part = Part {
     repeats: 1,
 };
 
+/// Where an escape stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Expression,
+    /// Square brackets.
+    Class,
+}
+
 struct Parser<'a> {
     rest: &'a str,
     names: Vec<&'a str>,
@@ -227,7 +235,7 @@ impl<'a> Parser<'a> {
             return self.class();
         }
         if self.take("\\") {
-            return match self.escape(false)? {
+            return match self.escape(Within::Expression)? {
                 Escape::Set(set) => Ok(of_set(&set)),
                 Escape::Letter(_) | Escape::Property | Escape::Place => Ok(ONE),
             };
@@ -382,7 +390,7 @@ impl<'a> Parser<'a> {
     fn class_item(&mut self) -> Result<Escape, Re2Fault> {
         match self.next() {
             None => Err(Re2Fault::Open("a class")),
-            Some('\\') => self.escape(true),
+            Some('\\') => self.escape(Within::Class),
             Some('[') => Err(construct("[ in a class".into(), "write \\\\[")),
             Some(letter) => Ok(Escape::Letter(letter)),
         }
@@ -417,7 +425,7 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    fn escape(&mut self, in_class: bool) -> Result<Escape, Re2Fault> {
+    fn escape(&mut self, within: Within) -> Result<Escape, Re2Fault> {
         let Some(letter) = self.next() else {
             return Err(Re2Fault::Open("a backslash"));
         };
@@ -432,7 +440,7 @@ impl<'a> Parser<'a> {
             'x' => self.hexadecimal(),
             'd' | 'D' | 's' | 'S' | 'w' | 'W' => Ok(Escape::Set(Box::new(Set::of_escape(letter)))),
             'p' | 'P' => self.property(),
-            'b' | 'B' | 'A' | 'z' if !in_class => Ok(Escape::Place),
+            'b' | 'B' | 'A' | 'z' if within == Within::Expression => Ok(Escape::Place),
             '<' | '>' => Err(construct(
                 format!("\\{letter}"),
                 "write the sign without a backslash",

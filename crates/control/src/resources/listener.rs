@@ -26,7 +26,7 @@ const MANAGER: &str = "envoy.filters.network.http_connection_manager";
 pub(super) fn api(name: &str, routes: &[Route]) -> Listener {
     let manager = HttpConnectionManager {
         route_specifier: Some(rds(name)),
-        http_filters: filters(routes, false),
+        http_filters: filters(routes, Client::Grpc),
         ..HttpConnectionManager::default()
     };
     Listener {
@@ -47,7 +47,7 @@ pub(super) fn outbound(sidecar: &Sidecar, outbound: &Outbound, config: &Config) 
     let manager = HttpConnectionManager {
         stat_prefix: format!("outbound_{}", sidecar.name),
         route_specifier: Some(rds(&name)),
-        http_filters: filters(&routes, true),
+        http_filters: filters(&routes, Client::Envoy),
         ..HttpConnectionManager::default()
     };
     let direction = TrafficDirection::Outbound;
@@ -61,7 +61,7 @@ pub(super) fn inbound(inbound: &Inbound, files: Option<&TlsFiles>) -> Listener {
     let manager = HttpConnectionManager {
         stat_prefix: "inbound".into(),
         route_specifier: Some(RouteSpecifier::RouteConfig(routes)),
-        http_filters: filters(&[], true),
+        http_filters: filters(&[], Client::Envoy),
         ..HttpConnectionManager::default()
     };
     let direction = TrafficDirection::Inbound;
@@ -101,9 +101,17 @@ fn rds(name: &str) -> RouteSpecifier {
     })
 }
 
+/// What carries a listener out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Client {
+    /// A library without a proxy: gRPC's, or the mesh's.
+    Grpc,
+    Envoy,
+}
+
 /// Filters cost Envoy something for every request, so those that no route uses are left out; the
 /// router is the last.
-fn filters(routes: &[Route], envoy: bool) -> Vec<HttpFilter> {
+fn filters(routes: &[Route], client: Client) -> Vec<HttpFilter> {
     let filter = |name: &str, config: Any, is_optional| HttpFilter {
         name: name.into(),
         config_type: Some(http_filter::ConfigType::TypedConfig(config)),
@@ -120,7 +128,7 @@ fn filters(routes: &[Route], envoy: bool) -> Vec<HttpFilter> {
             ..LocalRateLimit::default()
         };
         // gRPC does not know it, and would refuse the listener if it had to.
-        filters.push(filter(RATE_LIMIT, Any::pack(&none), !envoy));
+        filters.push(filter(RATE_LIMIT, Any::pack(&none), client == Client::Grpc));
     }
     filters.push(filter(ROUTER, Any::pack(&Router::default()), false));
     filters

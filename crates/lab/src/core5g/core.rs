@@ -32,13 +32,21 @@ struct Up {
     nfs: Vec<Nf>,
 }
 
+/// What a core writes down.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trace {
+    Off,
+    /// Begin and end of every hop.
+    EveryHop,
+}
+
 impl Core {
     /// Starts a core in an empty folder.
     pub(super) fn up(
         program: &Path,
         folder: &Path,
         case: &Case,
-        traced: bool,
+        trace: Trace,
     ) -> Result<Self, Failure> {
         let n2 = free_address()?;
         let mut core = Self {
@@ -61,7 +69,7 @@ impl Core {
             "--n2-listen",
             &core.n2,
         ];
-        options.extend(traced.then_some("--trace"));
+        options.extend((trace == Trace::EveryHop).then_some("--trace"));
         let out = core.corewire("up", options)?;
         let up: Up = serde_json::from_slice(&out).map_err(|error| {
             failure(format!("it says what is not expected: {error}"), "core up")

@@ -136,7 +136,8 @@ impl Nrf {
                 let mut line = String::new();
                 // One line: ready, or why not.
                 if BufReader::new(stdout).read_line(&mut line).is_ok() {
-                    let _gone = tell.send(line);
+                    // Nothing is lost when the receiver has gone.
+                    let _ = tell.send(line);
                 }
             });
         }
@@ -156,7 +157,9 @@ impl Nrf {
 
 impl Drop for Nrf {
     fn drop(&mut self) {
-        let _ended_already = self.child.kill();
-        let _reaped = self.child.wait();
+        // It may have ended already.
+        let _ = self.child.kill();
+        // Its status does not matter.
+        let _ = self.child.wait();
     }
 }

@@ -176,11 +176,12 @@ impl Ran {
 
     /// What it said of errors; it has ended, or is ended now.
     fn words(&mut self) -> String {
-        let _ended_already = self.child.kill();
+        // It may have ended already.
+        let _ = self.child.kill();
         let mut text = String::new();
         if let Some(stderr) = &mut self.child.stderr {
             // What is no text is not shown.
-            let _unreadable = stderr.read_to_string(&mut text);
+            let _ = stderr.read_to_string(&mut text);
         }
         text.trim().to_owned()
     }
@@ -197,7 +198,9 @@ impl Drop for Ran {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        let _ended_already = self.child.kill();
-        let _reaped = self.child.wait();
+        // It may have ended already.
+        let _ = self.child.kill();
+        // Its status does not matter.
+        let _ = self.child.wait();
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::core::{Core, failure};
+use super::core::{Core, Trace, failure};
 use super::plan::{Case, What};
 use super::round::{self, AT_ONCE, Round};
 use super::usage::{self, Cpu};
@@ -65,7 +65,7 @@ impl Bench {
             return self.discover(case, rounds);
         }
         let folder = Folder::new()?;
-        let core = Core::up(&self.program, &folder.0, case, false)?;
+        let core = Core::up(&self.program, &folder.0, case, Trace::Off)?;
         let patience = self.patience + Duration::from_millis(50) * case.ues;
         let round = || round::run(&self.program, &core, case, patience, None);
         // Connections are made, services found, pages touched: by a hundred UEs at most, so that
@@ -107,9 +107,10 @@ impl Bench {
             cpu,
             detach_cpu,
             memory,
-            hops: match traced && !stop.asked() {
-                true => self.hops(case, patience)?,
-                false => Vec::new(),
+            hops: if traced && !stop.asked() {
+                self.hops(case, patience)?
+            } else {
+                Vec::new()
             },
             discovery: None,
             load,
@@ -119,7 +120,7 @@ impl Bench {
     /// The hops of one UE's registration and session, of the round with the median registration.
     fn hops(&self, case: &Case, patience: Duration) -> Result<Vec<Value>, Failure> {
         let folder = Folder::new()?;
-        let core = Core::up(&self.program, &folder.0, case, true)?;
+        let core = Core::up(&self.program, &folder.0, case, Trace::EveryHop)?;
         round::run(&self.program, &core, case, patience, None)?;
         let mut seen = Vec::new();
         for number in 0..TRACED_ROUNDS {
@@ -174,6 +175,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _gone_already = std::fs::remove_dir_all(&self.0);
+        // It may have gone already.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -109,7 +109,7 @@ impl Bench {
         let options = ["--adapter", &subject.server, "--listen", &self.listen];
         let word = programs.words[0].into_iter();
         let arguments = word.chain(options).map(str::to_owned);
-        let arguments = arguments.chain(self.tls(subject, true));
+        let arguments = arguments.chain(self.tls(subject, End::Server));
         let (program, arguments) = self.at(Side::Server, programs.server, arguments);
         Process::spawn(
             &program,
@@ -121,7 +121,7 @@ impl Bench {
     }
 
     /// The options of TLS for one of the programs.
-    pub(super) fn tls(&self, subject: &Subject, is_server: bool) -> Vec<String> {
+    pub(super) fn tls(&self, subject: &Subject, end: End) -> Vec<String> {
         let (mode, Some(made)) = (subject.tls, &self.certificates) else {
             return Vec::new();
         };
@@ -130,7 +130,6 @@ impl Bench {
             Tls::Server => "server",
             Tls::Mutual => "mutual",
         };
-        let end = if is_server { End::Server } else { End::Client };
         let mut options = vec!["--tls".to_owned(), mode.to_owned()];
         options.extend(made.options(end));
         options
@@ -169,7 +168,7 @@ impl Bench {
             "--connections",
             if shared { "shared" } else { "own" }.to_owned(),
         );
-        arguments.extend(self.tls(subject, false));
+        arguments.extend(self.tls(subject, End::Client));
         let (program, arguments) = self.at(Side::Client, programs.client, arguments.into_iter());
         Process::spawn(
             &program,

@@ -10,6 +10,7 @@ use super::peers::Peers;
 use super::run::Bench;
 use super::talk::NoResult;
 use crate::args::{Sharing, Tls};
+use crate::certificates::End;
 use crate::harness::{Event, PeerResult};
 use crate::network::Network;
 use crate::process::{CpuPlan, Output, Process};
@@ -230,7 +231,7 @@ impl Trial {
         .into_iter()
         .map(str::to_owned)
         .collect();
-        arguments.extend(self.bench.tls(&subject, false));
+        arguments.extend(self.bench.tls(&subject, End::Client));
         if resume {
             arguments.push("--tls-resume".to_owned());
         }

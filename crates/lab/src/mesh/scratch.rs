@@ -39,7 +39,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // Left behind in the temporary directory at worst.
-        let _left = std::fs::remove_dir_all::<&Path>(&self.0);
+        let _ = std::fs::remove_dir_all::<&Path>(&self.0);
     }
 }
 

@@ -90,7 +90,7 @@ impl Parent {
         };
         if is_unified {
             // The root has the controller, other groups hand it on when told to.
-            let _told = fs::write(dir.join("cgroup.subtree_control"), "+cpu");
+            let _ = fs::write(dir.join("cgroup.subtree_control"), "+cpu");
             let handed_on = read_words(&dir.join("cgroup.subtree_control"));
             if !handed_on.iter().any(|word| word == "cpu") {
                 bail!(

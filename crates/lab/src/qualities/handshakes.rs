@@ -58,7 +58,7 @@ pub(super) fn check(framework: Framework, trial: &Trial, stop: &Stop) -> Result<
     let mut evidence = Vec::new();
     for adapter in framework.opening() {
         if let Some(why) = trial.no_tls(adapter) {
-            return Ok(Verdict::of(false, format!("{adapter}: {why}")));
+            return Ok(Verdict::failed(format!("{adapter}: {why}")));
         }
         let kinds = match framework {
             Framework::Corewire => &KINDS[..],
@@ -68,7 +68,7 @@ pub(super) fn check(framework: Framework, trial: &Trial, stop: &Stop) -> Result<
         for _ in 0..TURNS {
             for (&(tls, resume, kind), cost) in kinds.iter().zip(&mut costs) {
                 let failed =
-                    |what: String| Ok(Verdict::of(false, format!("{adapter}, {kind}: {what}")));
+                    |what: String| Ok(Verdict::failed(format!("{adapter}, {kind}: {what}")));
                 match trial.open_each(adapter, tls, resume, stop) {
                     Err(NoResult::Stopped) => return Err(NoResult::Stopped),
                     Err(NoResult::Failed(Failure { what, .. })) => return failed(what),
@@ -84,7 +84,7 @@ pub(super) fn check(framework: Framework, trial: &Trial, stop: &Stop) -> Result<
         let words: Vec<_> = words.map(|((_, _, kind), cost)| cost.words(kind)).collect();
         evidence.push(format!("{adapter}: {}", words.join("; ")));
     }
-    Ok(Verdict::of(true, evidence.join(". ")))
+    Ok(Verdict::passed(evidence.join(". ")))
 }
 
 #[cfg(test)]

@@ -15,12 +15,13 @@ impl OwnLoop {
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         let run = move || match EventLoop::new() {
             Ok(mut event_loop) => {
-                let _starter_gone = tell.send(Ok(event_loop.handle()));
+                // The starter may have gone.
+                let _ = tell.send(Ok(event_loop.handle()));
                 // Calls after its end fail with an error that says so.
-                let _ended = event_loop.run();
+                let _ = event_loop.run();
             }
             Err(error) => {
-                let _starter_gone = tell.send(Err(error));
+                let _ = tell.send(Err(error));
             }
         };
         let thread = std::thread::Builder::new()
@@ -45,7 +46,8 @@ impl Drop for OwnLoop {
             // The last channel may be dropped by a callback on this very loop.
             && thread.thread().id() != std::thread::current().id()
         {
-            let _panicked = thread.join();
+            // It has said on its own output what it panicked with.
+            let _ = thread.join();
         }
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn attempt(
     if endpoint.record.note(policy, verdict).is_none() || endpoint.record.is_ejected() {
         return;
     }
-    let _one_at_a_time = env.ejections();
+    let _ejections = env.ejections();
     let (mut ejected, mut all) = (0, 0);
     for endpoint in cluster.endpoints() {
         ejected += usize::from(endpoint.record.is_ejected());
@@ -66,7 +66,7 @@ pub(crate) fn attempt(
 
 /// Whether enough endpoints remain when another one is left out for its silence.
 pub(crate) fn may_leave_out(env: &Env, cluster: &ClusterRuntime) -> bool {
-    let _one_at_a_time = env.ejections();
+    let _ejections = env.ejections();
     let endpoints = cluster.endpoints();
     let silent = endpoints.filter(|it| it.silence.is_silent()).count();
     silence::may_leave_out(silent, cluster.endpoints().count())

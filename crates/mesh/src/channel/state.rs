@@ -188,16 +188,17 @@ impl MeshState {
     pub fn to_text(&self) -> String {
         let mut text = format!("mesh: snapshot {}\n", self.version);
         for target in &self.targets {
-            let _to_memory = writeln!(text, "target {}: {}", target.name, target.standing);
+            // Writing to memory does not fail.
+            let _ = writeln!(text, "target {}: {}", target.name, target.standing);
         }
         for cluster in &self.clusters {
             cluster.write(&mut text);
         }
         for notice in &self.notices {
-            let _to_memory = writeln!(text, "not carried out: {notice}");
+            let _ = writeln!(text, "not carried out: {notice}");
         }
         for fault in &self.refused {
-            let _to_memory = writeln!(text, "refused: {fault}");
+            let _ = writeln!(text, "refused: {fault}");
         }
         text
     }
@@ -225,23 +226,24 @@ impl MeshState {
 
 impl ClusterState {
     fn write(&self, text: &mut String) {
-        let _to_memory = write!(text, "cluster {}", self.name);
+        // Writing to memory does not fail.
+        let _ = write!(text, "cluster {}", self.name);
         if let Some(transport) = self.route_transport {
-            let _to_memory = write!(text, " by {transport}");
+            let _ = write!(text, " by {transport}");
         }
-        let _to_memory = writeln!(
+        let _ = writeln!(
             text,
             ": {}; {} on their way, {} waiting, {} repeated",
             self.standing, self.requests, self.pending, self.retries
         );
         for (name, count) in self.counts.iter().filter(|(_, count)| *count > 0) {
-            let _to_memory = writeln!(text, "  {name} {count}");
+            let _ = writeln!(text, "  {name} {count}");
         }
         for endpoint in &self.endpoints {
             endpoint.write(text);
         }
         for why in &self.left_out {
-            let _to_memory = writeln!(text, "  left out: {why}");
+            let _ = writeln!(text, "  left out: {why}");
         }
     }
 
@@ -264,7 +266,8 @@ impl ClusterState {
 
 impl EndpointState {
     fn write(&self, text: &mut String) {
-        let _to_memory = write!(text, "  {}://{}", self.transport, self.address);
+        // Writing to memory does not fail.
+        let _ = write!(text, "  {}://{}", self.transport, self.address);
         if self.ejected {
             text.push_str(" ejected");
         }
@@ -275,19 +278,19 @@ impl EndpointState {
             text.push_str(" ill");
         }
         if !matches!(self.health, Health::Unknown | Health::Healthy) {
-            let _to_memory = write!(text, " {:?}", self.health);
+            let _ = write!(text, " {:?}", self.health);
         }
         for (state, why) in &self.lines {
-            let _to_memory = write!(text, " {state:?}");
+            let _ = write!(text, " {state:?}");
             if *state == LineState::Waiting {
-                let _to_memory = write!(text, " ({why})");
+                let _ = write!(text, " ({why})");
             }
         }
         if let Some(latency) = self.latency {
-            let _to_memory = write!(text, " {latency:?}");
+            let _ = write!(text, " {latency:?}");
         }
         for (name, count) in self.counts.iter().filter(|(_, count)| *count > 0) {
-            let _to_memory = write!(text, " {name} {count}");
+            let _ = write!(text, " {name} {count}");
         }
         text.push('\n');
     }

@@ -74,7 +74,7 @@ impl Answer {
         let mut headers = Headers::new();
         if self.status != http_status(self.code) {
             // Three digits are a value that any header can have.
-            let _is_valid = headers.append(HTTP_STATUS, self.status.to_string());
+            let _ = headers.append(HTTP_STATUS, self.status.to_string());
         }
         let status = Status::new(self.code, message);
         let response = Response {

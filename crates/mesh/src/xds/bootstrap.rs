@@ -166,12 +166,15 @@ impl Bootstrap {
     ///
     /// # Errors
     /// When the target belongs to an authority that the bootstrap does not know.
-    pub fn listener_name(&self, target: &TargetName) -> Result<String, String> {
+    pub fn listener_name(&self, target: &TargetName) -> Result<String, UnknownAuthority> {
         let template = match target.authority() {
             None => &self.listener_template,
-            Some(authority) => self.authorities.get(authority).ok_or_else(|| {
-                format!("the bootstrap knows no authority {authority:?} (authorities)")
-            })?,
+            Some(authority) => self
+                .authorities
+                .get(authority)
+                .ok_or_else(|| UnknownAuthority {
+                    authority: authority.to_owned(),
+                })?,
         };
         let name = if template.starts_with("xdstp:") {
             percent_encoded(target.name())
@@ -542,6 +545,26 @@ impl fmt::Display for BootstrapFault {
 }
 
 impl std::error::Error for BootstrapFault {}
+
+/// A target belongs to an authority that the bootstrap does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownAuthority {
+    /// Its name.
+    pub authority: String,
+}
+
+impl fmt::Display for UnknownAuthority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { authority } = self;
+        write!(
+            f,
+            "the bootstrap knows no authority {authority:?} (authorities)"
+        )
+    }
+}
+
+impl std::error::Error for UnknownAuthority {}
 
 #[cfg(test)]
 mod tests;

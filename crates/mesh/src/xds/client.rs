@@ -58,11 +58,12 @@ impl Client {
         // The loop belongs to its thread; whether it could be made is told back.
         let run = move || match EventLoop::new() {
             Ok(event_loop) => {
-                let _told = ready.send(Ok(()));
+                // The starter may have gone.
+                let _ = ready.send(Ok(()));
                 driver::run(event_loop, setup);
             }
             Err(error) => {
-                let _told = ready.send(Err(error));
+                let _ = ready.send(Err(error));
             }
         };
         let thread = thread::Builder::new().name("corewire-xds".into());
@@ -188,7 +189,7 @@ impl Watch {
         let (sender, receiver) = mpsc::sync_channel(1);
         let _subscription = self.source().on_change(move |_| {
             // One message is enough to look again.
-            let _already_told = sender.try_send(());
+            let _ = sender.try_send(());
         });
         loop {
             let state = self.state();

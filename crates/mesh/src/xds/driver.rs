@@ -45,7 +45,7 @@ pub(super) struct Setup {
 pub(super) fn run(mut event_loop: EventLoop, setup: Setup) {
     let handle = event_loop.handle();
     // An error says that the kernel refuses to wait; the last snapshot holds on then.
-    let _ended = event_loop.block_on(drive(handle, setup));
+    let _ = event_loop.block_on(drive(handle, setup));
 }
 
 async fn drive(handle: LoopHandle, setup: Setup) {
@@ -150,7 +150,8 @@ impl Waiting {
             }
             Command::Status(sender) => {
                 let text = reason.map_or("waits for its bootstrap", |it| it);
-                let _gone = sender.try_send(Status {
+                // Nothing is lost when the receiver has gone.
+                let _ = sender.try_send(Status {
                     events: vec![(Duration::ZERO, text.to_owned())],
                     ..Status::default()
                 });
@@ -289,7 +290,8 @@ impl Driver {
     fn watch(&mut self, now: Instant, name: &TargetName) {
         let key = name.key();
         let listener = self.bootstrap.listener_name(name);
-        let asked = listener.and_then(|listener| {
+        let asked = listener.map_err(|fault| fault.to_string());
+        let asked = asked.and_then(|listener| {
             let watched = self.core.watch(now, &key, &listener);
             watched.map_err(|fault| fault.to_string())
         });
@@ -325,7 +327,8 @@ impl Driver {
             }
             Command::Status(sender) => {
                 let servers = self.bootstrap.servers.iter().map(|it| it.uri.clone());
-                let _gone = sender.try_send(Status {
+                // Nothing is lost when the receiver has gone.
+                let _ = sender.try_send(Status {
                     servers: servers.collect(),
                     ads: self.core.status(),
                     events: self.events.iter().cloned().collect(),

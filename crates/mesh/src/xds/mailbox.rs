@@ -46,7 +46,7 @@ pub(super) struct Providers(OnceLock<BTreeMap<String, Files>>);
 impl Providers {
     pub(super) fn know(&self, bootstrap: &Bootstrap) {
         // A bootstrap is read once.
-        let _known = self.0.set(bootstrap.certificate_providers.clone());
+        let _ = self.0.set(bootstrap.certificate_providers.clone());
     }
 
     pub(super) fn files(&self, provider: &str) -> Option<Files> {

@@ -23,14 +23,16 @@ impl Line {
     /// Time, level, process and kind.
     pub(super) fn new(time: SystemTime, level: Level, process: &str, kind: &str) -> Self {
         let mut text = String::with_capacity(160);
-        let _written = write!(text, "{} {level} {process} {kind}:", rfc3339(time));
+        // Writing to a string does not fail.
+        let _ = write!(text, "{} {level} {process} {kind}:", rfc3339(time));
         Self(text)
     }
 
     /// The rest of the line, after a space.
     pub(super) fn push(&mut self, text: fmt::Arguments<'_>) {
         self.0.push(' ');
-        let _written = Escaped(&mut self.0).write_fmt(text);
+        // Writing to a string does not fail.
+        let _ = Escaped(&mut self.0).write_fmt(text);
     }
 
     /// The bytes to write, at most [`MAX_LINE`], with a line feed at the end.

@@ -289,7 +289,7 @@ impl Sample {
     fn new(plan: Plan) -> Self {
         let mut headers = Headers::new();
         // A name and a value as headers have them: this cannot fail.
-        let _fits = headers.append("content-type", "application/json");
+        let _ = headers.append("content-type", "application/json");
         // A block that its copies share.
         let block = Bytes::copy_from_slice(headers.as_block());
         let headers = Headers::from_block(block).unwrap_or(headers);
@@ -309,11 +309,12 @@ impl Sample {
         let mut text = Text::default();
         // As above.
         let correlation = text.correlation(number);
-        let _fits = request
+        // A name and a value that any header can have.
+        let _ = request
             .headers
             .append("3gpp-sbi-correlation-info", correlation);
         let sent = now_ns();
-        let _fits = request.headers.append(SENT, text.number(sent));
+        let _ = request.headers.append(SENT, text.number(sent));
         (request, sent)
     }
 }
@@ -336,7 +337,7 @@ impl Text {
     fn write(&mut self, words: std::fmt::Arguments<'_>) -> &[u8] {
         let mut rest = &mut self.octets[..];
         // 32 octets hold every text above.
-        let _fits = rest.write_fmt(words);
+        let _ = rest.write_fmt(words);
         let left = rest.len();
         &self.octets[..self.octets.len() - left]
     }

@@ -254,11 +254,11 @@ impl Drop for Sockets {
         self.end_client_loop();
         for thread in lock(&self.draining).drain(..) {
             // What it panicked with is on its own output.
-            let _failed_alone = thread.join();
+            let _ = thread.join();
         }
         if let Some(directory) = &self.directory {
             // Whoever cleans temporary files finds it otherwise.
-            let _left_behind = std::fs::remove_dir_all(directory);
+            let _ = std::fs::remove_dir_all(directory);
         }
     }
 }

@@ -73,7 +73,7 @@ impl SendMessages for Sender {
     fn finish(&mut self) {
         if let Some(stream) = &mut *self.0.lock() {
             // When the call has ended, receiving tells how.
-            let _ended = stream.finish();
+            let _ = stream.finish();
         }
     }
 

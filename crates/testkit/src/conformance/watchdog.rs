@@ -19,7 +19,8 @@ pub const LONGEST_TEST: Duration = Duration::from_secs(60);
 pub fn watched(test: impl FnOnce() + Send + 'static) {
     let (done, wait) = sync_channel::<()>(1);
     let run = move || {
-        let _told_when_dropped = done;
+        // Dropping it tells.
+        let _done = done;
         test();
     };
     let name = std::thread::current().name().unwrap_or("test").to_owned();

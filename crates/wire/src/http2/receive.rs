@@ -381,7 +381,7 @@ impl Session {
             return Ok(());
         }
         if let Some(payload) = payload.first_chunk() {
-            self.control.ping(*payload, true);
+            self.control.pong(*payload);
         }
         self.check_flood()
     }

@@ -341,7 +341,7 @@ impl Session {
 
     /// Asks for a [`Event::Pong`].
     pub fn ping(&mut self) {
-        self.control.ping([0; 8], false);
+        self.control.ping();
     }
 
     /// Server: tells that no more streams will be taken soon; those on the way still are (RFC 9113, 6.8).

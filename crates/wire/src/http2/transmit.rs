@@ -53,10 +53,14 @@ impl Control {
     }
 
     /// RFC 9113, 6.7.
-    pub(super) fn ping(&mut self, payload: [u8; 8], is_answer: bool) {
-        self.answers += usize::from(is_answer);
-        let flags = if is_answer { ACK } else { 0 };
-        self.put(PING, flags, 0, payload);
+    pub(super) fn ping(&mut self) {
+        self.put(PING, 0, 0, [0; 8]);
+    }
+
+    /// RFC 9113, 6.7: the answer holds what the question did.
+    pub(super) fn pong(&mut self, payload: [u8; 8]) {
+        self.answers += 1;
+        self.put(PING, ACK, 0, payload);
     }
 
     /// RFC 9113, 6.4.

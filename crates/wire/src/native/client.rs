@@ -9,7 +9,7 @@ use super::reassembly::{Partial, What};
 use crate::{CallId, Output};
 use bytes::BytesMut;
 use corewire_message::{
-    Body, CallError, Code, ErrorKind, Event, Headers, Origin, Request, Response, Status,
+    Body, CallError, CallKind, Code, ErrorKind, Event, Headers, Origin, Request, Response, Status,
 };
 
 /// Past this no number is given: the connection is drained instead.
@@ -65,7 +65,7 @@ impl Connection {
         Ok(())
     }
 
-    pub(super) fn start(&mut self, request: Request, stream: bool) -> Result<CallId, CallError> {
+    pub(super) fn start(&mut self, request: Request, kind: CallKind) -> Result<CallId, CallError> {
         self.may_send()?;
         self.is_sendable(&request.headers, &request.body)?;
         if self.calls.count() >= self.limits.max_concurrent_calls as usize {
@@ -81,6 +81,7 @@ impl Connection {
             deadline,
             priority,
         } = request;
+        let stream = kind == CallKind::Stream;
         let number = self.next_number();
         let slot = self.calls.insert(number);
         let call = self.calls.get_mut(slot);

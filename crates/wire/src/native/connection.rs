@@ -13,7 +13,7 @@ use super::reassembly::Partial;
 use super::send_queue::SendQueue;
 use crate::memory::Account;
 use crate::{CallId, Core, Deadlines, Fault, Input, KindOf, Outbox, Output};
-use corewire_message::{Body, CallError, Code, Event, Request, Response};
+use corewire_message::{Body, CallError, CallKind, Code, Event, Request, Response};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Instant;
@@ -272,11 +272,11 @@ impl Core for Connection {
     }
 
     fn call(&mut self, _now: Instant, request: Request) -> Result<CallId, CallError> {
-        self.start(request, false)
+        self.start(request, CallKind::Unary)
     }
 
     fn open(&mut self, _now: Instant, request: Request) -> Result<CallId, CallError> {
-        self.start(request, true)
+        self.start(request, CallKind::Stream)
     }
 
     fn send_event(&mut self, _now: Instant, event: Event) -> Result<(), CallError> {

@@ -7,14 +7,20 @@ use crate::report::escape::escape;
 use crate::report::format;
 use crate::statistics::compare_interleaved;
 
+/// Which of two figures is the better one.
+#[derive(Clone, Copy)]
+enum Better {
+    Higher,
+    Lower,
+}
+
 /// A requirement and what was found.
 struct Goal {
     what: String,
     unit: &'static str,
     must: f64,
     aim: f64,
-    /// Whether more is better.
-    higher: bool,
+    better: Better,
     /// The figure, or why there is none.
     found: Result<f64, &'static str>,
 }
@@ -35,13 +41,13 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
     let ues = cells.ues();
     let most = ues.iter().copied().max().unwrap_or(0);
     let mut goals = Vec::new();
-    let mut add = |what: String, unit, (must, aim): (f64, f64), higher, found: Option<f64>| {
+    let mut add = |what: String, unit, (must, aim): (f64, f64), better, found: Option<f64>| {
         goals.push(Goal {
             what,
             unit,
             must,
             aim,
-            higher,
+            better,
             found: found.ok_or(NOT_RUN),
         });
     };
@@ -56,7 +62,7 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
                 Some(sum(record, "cpu_us_per_ue")? / 1e3)
             });
             let what = format!("CPU for registration and session, all NFs, {transport}, {ues} UEs");
-            add(what, "ms", (2.5, 0.8), false, cpu);
+            add(what, "ms", (2.5, 0.8), Better::Lower, cpu);
         }
     }
     for (procedure, bounds) in [("registration", (5.0, 1.5)), ("session", (4.0, 1.2))] {
@@ -66,7 +72,7 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
                 time(record, &field, "p50")
             });
             let what = format!("{procedure}, 1 UE, over {transport}, median");
-            add(what, "ms", bounds, false, median);
+            add(what, "ms", bounds, Better::Lower, median);
         }
     }
     for transport in ["rest", "grpc"] {
@@ -80,7 +86,7 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
             });
         let what =
             format!("registrations and sessions a second, {transport}, UEs on the same cores");
-        add(what, "/s", (400.0, 1500.0), true, rate);
+        add(what, "/s", (400.0, 1500.0), Better::Higher, rate);
     }
     for (threads, words) in [("1", "one event loop an NF"), ("ues", "one a UE")] {
         let row = row("rest", threads);
@@ -94,12 +100,12 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
         let ratio = ratio.map(|ratio| ratio.median);
         let what =
             format!("time per UE at 10 UEs against 1, registration and session, rest, {words}");
-        add(what, "×", (1.5, 1.1), false, ratio);
+        add(what, "×", (1.5, 1.1), Better::Lower, ratio);
     }
     for (profiles, bounds) in [(1, (60.0, 20.0)), (10, (120.0, 40.0))] {
         let words = if profiles == 1 { "profile" } else { "profiles" };
         let what = format!("NRF discovery, CPU, {profiles} {words}");
-        add(what, "µs", bounds, false, cells.discovery(profiles));
+        add(what, "µs", bounds, Better::Lower, cells.discovery(profiles));
     }
     let held = cells.median(&row("rest", "1"), most, |record| {
         let each = sum(record, "memory_bytes_per_ue").filter(|each| *each > 0.0)?;
@@ -107,7 +113,7 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
         Some((GIB - empty).max(0.0) / each)
     });
     let what = format!("attached UEs held in 1 GiB, extrapolated from {most}");
-    add(what, "UEs", (200_000.0, 1_000_000.0), true, held);
+    add(what, "UEs", (200_000.0, 1_000_000.0), Better::Higher, held);
     for (what, unit, bounds, why) in [
         (
             "SCP hop, CPU",
@@ -127,7 +133,11 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
             unit,
             must: bounds.0,
             aim: bounds.1,
-            higher: unit == "×",
+            better: if unit == "×" {
+                Better::Higher
+            } else {
+                Better::Lower
+            },
             found: Err(why),
         });
     }
@@ -136,9 +146,9 @@ fn all(cells: &Cells<'_>) -> Vec<Goal> {
 
 impl Goal {
     fn verdict(&self) -> (&'static str, &'static str) {
-        let reached = |found: f64, bound: f64| match self.higher {
-            true => found >= bound,
-            false => found <= bound,
+        let reached = |found: f64, bound: f64| match self.better {
+            Better::Higher => found >= bound,
+            Better::Lower => found <= bound,
         };
         match self.found {
             Err(why) => ("none", why),
@@ -160,7 +170,10 @@ impl Goal {
     }
 
     fn bound(&self, value: f64) -> String {
-        let sign = if self.higher { "≥" } else { "≤" };
+        let sign = match self.better {
+            Better::Higher => "≥",
+            Better::Lower => "≤",
+        };
         format!("{sign} {}", self.show(value))
     }
 

@@ -128,7 +128,8 @@ fn what_is_not_known_is_noticed() {
         name("xds://same/a|b").as_deref(),
         Ok("xdstp://same/envoy.config.listener.v3.Listener/a%7Cb")
     );
-    assert!(name("xds://other/a").is_err());
+    let fault = name("xds://other/a").unwrap_err();
+    assert_eq!(fault.authority, "other");
 }
 
 #[test]
