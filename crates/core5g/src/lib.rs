@@ -28,7 +28,13 @@
 //!
 //! Not here: bytes on a wire between NFs, where a call goes, how often it is tried
 //! (`corewire-transport`, `corewire-mesh`).
-
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

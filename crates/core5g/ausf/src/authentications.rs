@@ -1,4 +1,8 @@
 //! Nausf_UEAuthentication (TS 29.509, 5.2), and source 3's form of it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the driver of its contexts, which expire"
+)]
 
 use super::contexts::{Authentication, Contexts};
 use super::home::HomeNetwork;

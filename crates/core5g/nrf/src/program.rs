@@ -1,4 +1,8 @@
 //! `corewire nf nrf`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the driver of the registry: its clock"
+)]
 
 use super::Nrf;
 use super::book::Book;

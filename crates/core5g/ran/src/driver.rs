@@ -1,4 +1,8 @@
 //! Gives a gNB its association, the time and its pace.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: it measures UEs and waits for them"
+)]
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

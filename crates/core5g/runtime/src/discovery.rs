@@ -10,6 +10,10 @@
 //! The NRF says when something changes (TS 29.510, 5.2.2.5 and 5.2.2.7), so an idle NF asks once a
 //! `validityPeriod`. An NRF that takes no subscription is asked every second. What is found goes to
 //! the mesh, which goes on with the last good state while the NRF is away.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: asks the NRF again by the clock"
+)]
 
 use super::directory::{Known, Place};
 use super::notices::PACE;

@@ -1,4 +1,5 @@
 //! Event loops as the ports of procedures: their clock, and the way to peers by the mesh.
+#![expect(clippy::disallowed_methods, reason = "the clock of procedures")]
 
 use crate::ports::{Clock, Peers, Target, Wait};
 use crate::{Runtime, SbiAnswer, SbiFailure, SbiRequest};

@@ -1,4 +1,8 @@
 //! What goes to another NF and what comes back, as data: a request, an answer, a failure.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: a request gets its deadline"
+)]
 
 use corewire::{Body, Bytes, CallError, ErrorKind, Headers, Operation, Request, Response};
 use corewire_transport::mapping::status;

@@ -9,6 +9,10 @@
 //! ```
 //!
 //! A signature is verified once a token, not once a call.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: tokens expire by the clock"
+)]
 
 use super::profile::Profile;
 use super::{Runtime, SbiRequest};

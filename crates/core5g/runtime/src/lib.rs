@@ -21,6 +21,13 @@
 //! | [`source3`] | the other flow: operations of the REST-based core of 2019 |
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 
 mod advertised;
 mod both;

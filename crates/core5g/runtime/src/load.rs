@@ -1,5 +1,9 @@
 //! The load of this process as it tells the NRF (TS 29.510, 6.1.6.2.2, `load`): the CPU time of a
 //! while, in percent of what its event loops could have used.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: CPU time since the last look"
+)]
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};

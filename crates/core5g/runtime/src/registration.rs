@@ -5,6 +5,7 @@
 //!    ▲                         │ 404: the NRF does not know us │
 //!    └───── again, later ──────┴───────────────────────────────┘       DELETE at the end
 //! ```
+#![expect(clippy::disallowed_methods, reason = "a driver: waits with a deadline")]
 
 use super::load::Meter;
 use super::profile::Profile;

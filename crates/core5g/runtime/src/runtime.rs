@@ -1,4 +1,8 @@
 //! What an NF's code holds of its process.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: the event loops' clock"
+)]
 
 use super::Flow;
 use super::advertised::Advertised;

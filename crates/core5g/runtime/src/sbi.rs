@@ -2,6 +2,10 @@
 //!
 //! A method other than POST, a query and a status other than 200 travel in headers that belong to the
 //! transport (`docs/http2.md`); over REST they are what they look like.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: calls are repeated until a deadline"
+)]
 
 use super::Runtime;
 use super::directory::Known;

@@ -1,4 +1,8 @@
 //! Runs an NF from its options to its end.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: a start waits with a deadline"
+)]
 
 use super::advertised::Advertised;
 use super::directory::Directory;

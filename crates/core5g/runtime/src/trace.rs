@@ -13,6 +13,7 @@
 //! | `n2-out` | counts from 0 | handed to the association, the same |
 //! | `n2-in` | counts from 0 | taken from the association, the same |
 //! | `step` | 0 | a UE begins, is satisfied |
+#![expect(clippy::disallowed_methods, reason = "times of records")]
 
 use anyhow::Context as _;
 use std::fmt;

@@ -1,4 +1,5 @@
 //! One NF as a process: started, watched until it is ready, asked how it does, ended.
+#![expect(clippy::disallowed_methods, reason = "a program: waits for processes")]
 
 use super::plan::Program;
 use super::state::Nf;

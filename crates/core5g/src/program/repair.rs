@@ -1,4 +1,5 @@
 //! `corewire core repair`: starts again what does not run any more, at its former address.
+#![expect(clippy::disallowed_methods, reason = "a program: waits for processes")]
 
 use super::args::RepairArgs;
 use super::plan::Program;

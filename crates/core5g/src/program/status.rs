@@ -1,4 +1,8 @@
 //! `corewire core status`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program: a request gets its deadline"
+)]
 
 use super::args::StatusArgs;
 use super::state::{Core, Nf};

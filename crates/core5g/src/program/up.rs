@@ -1,4 +1,8 @@
 //! `corewire core up`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program: says how long it took"
+)]
 
 use super::args::UpArgs;
 use super::certificates::{Certificates, MADE, OPERATOR};

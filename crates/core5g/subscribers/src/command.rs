@@ -1,4 +1,8 @@
 //! `corewire core subscriber`: adds, lists and removes subscribers of a running UDM.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program: a request gets its deadline"
+)]
 
 use super::entry::Entry;
 use anyhow::{Context, bail};

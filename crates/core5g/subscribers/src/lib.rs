@@ -4,6 +4,13 @@
 //! so that a hundred thousand subscribers are five lines and no memory.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 
 mod command;
 mod entry;

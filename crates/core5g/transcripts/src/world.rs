@@ -1,5 +1,6 @@
 //! The ports as a script plays them: a clock that stands until it is moved, peers that answer when the script
 //! says so; and tasks that run until all of them wait.
+#![expect(clippy::disallowed_methods, reason = "an instant to count from")]
 
 use bytes::Bytes;
 use corewire::Headers;

@@ -5,6 +5,13 @@
 //! put there, octet for octet: one block of any media type, or the specification's parts.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests begin at the time of the clock"
+    )
+)]
 
 mod embedded;
 mod program;

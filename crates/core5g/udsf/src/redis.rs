@@ -2,6 +2,10 @@
 //!
 //! One thread speaks to the server over one connection. Whatever is asked while it waits goes into
 //! its next pipeline, so that the load of many callers is few round trips.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: waits for the server with a deadline"
+)]
 
 mod connection;
 mod place;

@@ -1,4 +1,8 @@
 //! N2 (TS 38.412): takes gNBs, reads what they send, and ends associations that are not set up.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: associations have deadlines"
+)]
 
 use crate::context::ue::{Amf, Gnb};
 use crate::ports;
