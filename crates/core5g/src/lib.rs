@@ -36,6 +36,7 @@
     )
 )]
 #![forbid(unsafe_code)]
+#![expect(clippy::match_bool, reason = "older code; `if` from now on")]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod program;
