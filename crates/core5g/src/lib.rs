@@ -36,7 +36,6 @@
     )
 )]
 #![forbid(unsafe_code)]
-#![expect(clippy::match_bool, reason = "older code; `if` from now on")]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod program;

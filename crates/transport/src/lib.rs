@@ -13,7 +13,6 @@
 //! Not here: where a call goes, whether it may, how often it is tried. That is the mesh.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #![forbid(unsafe_code)]
-#![expect(clippy::match_bool, reason = "older code; `if` from now on")]
 
 pub mod blocking;
 mod client_core;

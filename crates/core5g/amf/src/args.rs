@@ -156,9 +156,10 @@ fn tac(text: &str) -> Result<Tac, String> {
 fn t3512(text: &str) -> Result<u64, String> {
     let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
     let seconds = seconds.ok_or("a number of seconds")?;
-    match can_be_said(Duration::from_secs(seconds)) {
-        true => Ok(seconds),
-        false => Err("up to 31 times 2 s, 30 s, 1 min, 10 min, 1 h, 10 h or 320 h".to_owned()),
+    if can_be_said(Duration::from_secs(seconds)) {
+        Ok(seconds)
+    } else {
+        Err("up to 31 times 2 s, 30 s, 1 min, 10 min, 1 h, 10 h or 320 h".to_owned())
     }
 }
 

@@ -29,9 +29,10 @@ struct Service {
 
 /// A service here has a name and no type: who has a certificate for one registers by 3GPP's interface.
 fn is_anybody(exchange: &Exchange) -> Result<(), Problem> {
-    match exchange.holder().is_named() {
-        true => Err(not_the_holders("ID")),
-        false => Ok(()),
+    if exchange.holder().is_named() {
+        Err(not_the_holders("ID"))
+    } else {
+        Ok(())
     }
 }
 

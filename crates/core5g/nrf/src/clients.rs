@@ -145,10 +145,12 @@ impl Clients {
             })
             .map(|client| client.nf_type.clone())
             .collect();
-        match types.is_empty() {
-            true => None,
-            false if types.iter().any(|one| one == ANY) => Some(Rights::Any),
-            false => Some(Rights::Types(types)),
+        if types.is_empty() {
+            None
+        } else if types.iter().any(|one| one == ANY) {
+            Some(Rights::Any)
+        } else {
+            Some(Rights::Types(types))
         }
     }
 

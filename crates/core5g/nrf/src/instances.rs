@@ -121,9 +121,10 @@ impl Nrf {
 /// 403, when he is another (TS 33.501, 13.1: the subject is the network function).
 fn is_about_holder(exchange: &Exchange) -> Result<Holder, Problem> {
     let holder = exchange.holder();
-    match holder.may_be(exchange.param("nfInstanceID")) {
-        true => Ok(holder),
-        false => Err(not_the_holders("nfInstanceId")),
+    if holder.may_be(exchange.param("nfInstanceID")) {
+        Ok(holder)
+    } else {
+        Err(not_the_holders("nfInstanceId"))
     }
 }
 

@@ -243,9 +243,10 @@ impl Run<'_> {
     }
 
     fn is_over(&self, gnb: &Gnb) -> bool {
-        match self.stopping {
-            true => self.over >= self.started && gnb.has_left(),
-            false => self.over == gnb.ues(),
+        if self.stopping {
+            self.over >= self.started && gnb.has_left()
+        } else {
+            self.over == gnb.ues()
         }
     }
 

@@ -387,9 +387,10 @@ impl Gnb {
         };
         let slot = &mut self.ues[index];
         let amf = *slot.amf.get_or_insert(ue.amf);
-        let result = match amf == ue.amf {
-            true => what(self, index),
-            false => Err(slot.ue.failure("the AMF changed its number for the UE")),
+        let result = if amf == ue.amf {
+            what(self, index)
+        } else {
+            Err(slot.ue.failure("the AMF changed its number for the UE"))
         };
         self.settle(index, now, result);
         Ok(())
@@ -666,11 +667,12 @@ impl Gnb {
         if !self.ues[index].ue.begin(now)? {
             let before = std::mem::replace(&mut self.ues[index].state, State::Finished);
             self.leaving -= usize::from(before == State::Leaving);
-            self.events.push_back(match self.is_stopping {
-                true => Event::Left {
+            self.events.push_back(if self.is_stopping {
+                Event::Left {
                     active: before != State::Leaving,
-                },
-                false => Event::Finished,
+                }
+            } else {
+                Event::Finished
             });
             return Ok(());
         }

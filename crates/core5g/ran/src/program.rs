@@ -178,9 +178,10 @@ impl AttachArgs {
         }
         outln!(
             "{}",
-            match self.json {
-                true => report.json(self.ues),
-                false => report.table(self.ues),
+            if self.json {
+                report.json(self.ues)
+            } else {
+                report.table(self.ues)
             }
         )?;
         if report.stopped {
@@ -222,9 +223,10 @@ impl AttachArgs {
             None => SubscriberFile::parse(&SubscriberFile::example())?,
         };
         let tac = Tac::new(self.tac).context("--tac has more than 24 bits")?;
-        let mut script = match self.steps.is_empty() {
-            true => vec![Step::Registration, Step::Session],
-            false => self.steps.clone(),
+        let mut script = if self.steps.is_empty() {
+            vec![Step::Registration, Step::Session]
+        } else {
+            self.steps.clone()
         };
         if self.detach {
             script.push(Step::Detach);

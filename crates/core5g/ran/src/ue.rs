@@ -122,9 +122,10 @@ impl Ue {
     pub(crate) fn new(config: Arc<UeConfig>, supi: Supi, subscriber: Subscriber) -> Self {
         /// Ahead of any home network that counts from zero, and not too far (TS 33.102 C.2.2).
         const AHEAD: u64 = 1 << 20;
-        let taken = match config.resynchronise {
-            true => Sqn::new(AHEAD).unwrap_or_default(),
-            false => Sqn::default(),
+        let taken = if config.resynchronise {
+            Sqn::new(AHEAD).unwrap_or_default()
+        } else {
+            Sqn::default()
         };
         Self {
             config,
@@ -190,9 +191,10 @@ impl Ue {
 
     /// The step that comes next.
     pub(crate) fn next_step(&self) -> Option<Step> {
-        match self.leaves {
-            false => self.config.script.get(self.next).copied(),
-            true => self.registered.then_some(Step::Detach),
+        if self.leaves {
+            self.registered.then_some(Step::Detach)
+        } else {
+            self.config.script.get(self.next).copied()
         }
     }
 

@@ -48,9 +48,12 @@ mod tests {
     /// Is pending once, so that what follows runs in a second poll.
     async fn yield_once() {
         let mut yielded = false;
-        poll_fn(|_| match std::mem::replace(&mut yielded, true) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        poll_fn(|_| {
+            if std::mem::replace(&mut yielded, true) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
         })
         .await;
     }

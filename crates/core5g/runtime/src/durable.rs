@@ -106,9 +106,10 @@ impl Watch {
         if let Some(health) = &self.health {
             health.set(
                 "",
-                match refusing {
-                    true => Serving::NotServing,
-                    false => Serving::Serving,
+                if refusing {
+                    Serving::NotServing
+                } else {
+                    Serving::Serving
                 },
             );
         }
@@ -196,9 +197,10 @@ impl StoreCommand {
         } else {
             print(&found)?;
         }
-        Ok(match found.is_whole() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        Ok(if found.is_whole() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
         })
     }
 }
@@ -254,9 +256,10 @@ fn print(found: &Check) -> anyhow::Result<()> {
         outln!("  written by an earlier version; the next start writes it anew")?;
     }
     if found.torn > 0 {
-        let why = match found.in_use {
-            true => "may be in the making",
-            false => "the process or the machine ended while it was written",
+        let why = if found.in_use {
+            "may be in the making"
+        } else {
+            "the process or the machine ended while it was written"
         };
         outln!("  torn tail of {} bytes: {why}", found.torn)?;
     }
@@ -270,9 +273,10 @@ fn print(found: &Check) -> anyhow::Result<()> {
     for kept in &found.kept {
         outln!("  a copy of former damage: {}", kept.display())?;
     }
-    match found.is_whole() {
-        true => outln!("whole: nothing is lost")?,
-        false => outln!("not whole: {} change(s) are known to be lost", found.lost)?,
+    if found.is_whole() {
+        outln!("whole: nothing is lost")?
+    } else {
+        outln!("not whole: {} change(s) are known to be lost", found.lost)?
     }
     Ok(())
 }

@@ -24,9 +24,10 @@ impl Clock for Loops {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(0));
         let last = LAST.fetch_max(now, Ordering::Relaxed);
-        match now > last {
-            true => now,
-            false => LAST.fetch_add(1, Ordering::Relaxed) + 1,
+        if now > last {
+            now
+        } else {
+            LAST.fetch_add(1, Ordering::Relaxed) + 1
         }
     }
 }

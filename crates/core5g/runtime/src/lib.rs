@@ -28,7 +28,6 @@
         reason = "tests begin at the time of the clock"
     )
 )]
-#![expect(clippy::match_bool, reason = "older code; `if` from now on")]
 
 mod advertised;
 mod both;

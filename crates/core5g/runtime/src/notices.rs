@@ -65,11 +65,12 @@ impl Notices {
         let is_ours = rest
             .split_once('/')
             .is_some_and(|(key, service)| key == self.key && self.ring(service));
-        match is_ours {
+        if is_ours {
             // No content (TS 29.510, 6.1.5.2.3.1).
-            true => Response::ok(corewire::Body::default()),
+            Response::ok(corewire::Body::default())
+        } else {
             // The NRF ends a subscription whose callback is not found.
-            false => Response::failed(Status::new(Code::NotFound, "no such subscription")),
+            Response::failed(Status::new(Code::NotFound, "no such subscription"))
         }
     }
 

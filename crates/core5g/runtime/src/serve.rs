@@ -197,9 +197,10 @@ fn run<S: Service>(
     if let Some(trace) = trace {
         trace.flush();
     }
-    Ok(match runtime.end() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if runtime.end() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

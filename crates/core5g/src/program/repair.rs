@@ -37,9 +37,10 @@ pub(super) fn run(args: &RepairArgs) -> anyhow::Result<ExitCode> {
             });
         };
         // A process that was killed a moment ago may still be on its way out.
-        let silent = match args.watch {
-            true => Vec::new(),
-            false => silent(&core)?,
+        let silent = if args.watch {
+            Vec::new()
+        } else {
+            silent(&core)?
         };
         let mut repaired = 0;
         for nf in core.nfs.iter().filter(|nf| !nf.is_alive()) {
@@ -74,9 +75,10 @@ fn report(core: &Core, silent: &[&Nf], repaired: usize) -> anyhow::Result<ExitCo
             core.nfs.len()
         )?;
     }
-    Ok(match silent.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if silent.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

@@ -61,9 +61,10 @@ pub(super) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         )?;
         rows.iter().try_for_each(Row::print)?;
     }
-    Ok(match rows.iter().all(|row| row.alive) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if rows.iter().all(|row| row.alive) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 
@@ -83,9 +84,10 @@ impl<'a> Row<'a> {
             alive,
             cpu: nf.cpu().filter(|_| alive),
             resident: nf.resident().filter(|_| alive),
-            numbers: match alive {
-                true => numbers_of(&nf.address, tls),
-                false => Value::Null,
+            numbers: if alive {
+                numbers_of(&nf.address, tls)
+            } else {
+                Value::Null
             },
         }
     }

@@ -44,9 +44,10 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
         .create(&folder)
         .with_context(|| format!("{}", folder.display()))?;
     let subscribers = subscribers(&config, &folder)?;
-    let secrets = match config.oauth2 {
-        true => Some(Secrets::of(&folder)?),
-        false => None,
+    let secrets = if config.oauth2 {
+        Some(Secrets::of(&folder)?)
+    } else {
+        None
     };
     let plan = Plan {
         config: &config,
@@ -82,9 +83,10 @@ pub(super) fn run(args: &UpArgs) -> anyhow::Result<ExitCode> {
         end_all(&core.nfs, Duration::from_secs(1));
         return Err(error);
     }
-    let told = match args.json {
-        true => outln!("{}", serde_json::to_string(&core)?),
-        false => print(&core, &config, &folder, &subscribers),
+    let told = if args.json {
+        outln!("{}", serde_json::to_string(&core)?)
+    } else {
+        print(&core, &config, &folder, &subscribers)
     };
     // The core runs, whether anybody reads where or not.
     if let Err(error) = told {

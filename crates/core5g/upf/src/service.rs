@@ -54,9 +54,10 @@ struct Upf {
 
 impl Upf {
     async fn establish(self: Arc<Self>, exchange: Exchange) -> Result<Reply, Problem> {
-        let wanted = match exchange.body().is_empty() {
-            true => None,
-            false => Some(exchange.json::<Established>()?.uplink.into()),
+        let wanted = if exchange.body().is_empty() {
+            None
+        } else {
+            Some(exchange.json::<Established>()?.uplink.into())
         };
         let mut tunnels = self.tunnels();
         let session = tunnels
@@ -82,9 +83,10 @@ impl Upf {
         let mut tunnels = self.tunnels();
         let was_there = tunnels.redirect(exchange.param("session"), downlink);
         self.connected.set(tunnels.connected() as u64);
-        match was_there {
-            true => Ok(Reply::no_content()),
-            false => Err(Problem::new(404, "CONTEXT_NOT_FOUND")),
+        if was_there {
+            Ok(Reply::no_content())
+        } else {
+            Err(Problem::new(404, "CONTEXT_NOT_FOUND"))
         }
     }
 
@@ -93,9 +95,10 @@ impl Upf {
         let was_there = tunnels.release(exchange.param("session"));
         self.sessions.set(tunnels.len() as u64);
         self.connected.set(tunnels.connected() as u64);
-        match was_there {
-            true => Ok(Reply::no_content()),
-            false => Err(Problem::new(404, "CONTEXT_NOT_FOUND")),
+        if was_there {
+            Ok(Reply::no_content())
+        } else {
+            Err(Problem::new(404, "CONTEXT_NOT_FOUND"))
         }
     }
 

@@ -84,9 +84,10 @@ impl Tunnels {
 
     /// Names that begin so, in order, behind `after`.
     pub(super) fn names(&self, prefix: &str, after: &str) -> Vec<&str> {
-        let from = match after.is_empty() {
-            true => Bound::Included(prefix),
-            false => Bound::Excluded(after),
+        let from = if after.is_empty() {
+            Bound::Included(prefix)
+        } else {
+            Bound::Excluded(after)
         };
         let names = self.sessions.range::<str, _>((from, Bound::Unbounded));
         let of_prefix = names.map(|(name, _)| name.as_str());

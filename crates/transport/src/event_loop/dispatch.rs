@@ -372,10 +372,13 @@ impl EventLoop {
         connection.timer = None;
         let unsettled = connection.settle_by.is_some_and(|at| at <= now);
         match &mut connection.core {
-            None if matches!(connection.state, State::Lingering { .. }) => match unsettled {
-                true => self.close(key, None),
-                false => self.set_timer(key),
-            },
+            None if matches!(connection.state, State::Lingering { .. }) => {
+                if unsettled {
+                    self.close(key, None)
+                } else {
+                    self.set_timer(key)
+                }
+            }
             None if unsettled => {
                 connection.settle_by = None;
                 self.turn_away(key, TurnedAway::Unknown);

@@ -121,9 +121,12 @@ impl Turn {
     fn settle(&mut self, is_done: bool) {
         self.is_over = true;
         let (ue, now) = (self.ue, self.clock.now());
-        self.releases.change(|list| match is_done {
-            true => list.done(ue),
-            false => list.failed(now, ue),
+        self.releases.change(|list| {
+            if is_done {
+                list.done(ue)
+            } else {
+                list.failed(now, ue)
+            }
         });
     }
 }

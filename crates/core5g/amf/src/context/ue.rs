@@ -398,9 +398,10 @@ impl Ue {
     pub(crate) fn set_registered(&mut self, registered: bool) {
         if self.registered != registered {
             self.registered = registered;
-            match registered {
-                true => self.amf.numbers.registered.up(),
-                false => self.amf.numbers.registered.down(),
+            if registered {
+                self.amf.numbers.registered.up()
+            } else {
+                self.amf.numbers.registered.down()
             }
             self.note_silence();
         }
@@ -408,12 +409,12 @@ impl Ue {
 
     /// A UE that is registered and has no connection is to be heard of.
     fn note_silence(&self) {
-        match self.registered && self.link.is_none() {
-            true => self
-                .amf
+        if self.registered && self.link.is_none() {
+            self.amf
                 .silence
-                .begins(self.amf.clock.now(), &self.slot.idle),
-            false => self.slot.idle.end(),
+                .begins(self.amf.clock.now(), &self.slot.idle)
+        } else {
+            self.slot.idle.end()
         }
     }
 
@@ -422,9 +423,10 @@ impl Ue {
         let connected = link.is_some();
         let was = self.slot.connected.swap(connected, Ordering::AcqRel);
         if was != connected {
-            match connected {
-                true => self.amf.numbers.connected.up(),
-                false => self.amf.numbers.connected.down(),
+            if connected {
+                self.amf.numbers.connected.up()
+            } else {
+                self.amf.numbers.connected.down()
             }
         }
         if connected {

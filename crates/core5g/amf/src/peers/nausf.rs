@@ -97,9 +97,10 @@ fn read_challenge(answer: &SbiAnswer, flow: Flow) -> Result<Challenge, SbiFailur
         Flow::ThreeGpp => {
             let link = text(&document["_links"]["5g-aka"]["href"]);
             let location = answer.header("location").unwrap_or_default();
-            match link.is_empty() {
-                true => format!("{location}/5g-aka-confirmation"),
-                false => link,
+            if link.is_empty() {
+                format!("{location}/5g-aka-confirmation")
+            } else {
+                link
             }
         }
         Flow::Source3 => text(&document["authCtxId"]),
@@ -158,9 +159,10 @@ pub(crate) async fn confirm(
 
 /// The instance that a URI names; any, where it is a path only.
 async fn at(ue: &Ue, uri: &str, request: SbiRequest) -> Result<SbiAnswer, SbiFailure> {
-    match uri.contains("://") {
-        true => ue.sbi.at(uri, request).await,
-        false => ue.sbi.call(SERVICE, request).await,
+    if uri.contains("://") {
+        ue.sbi.at(uri, request).await
+    } else {
+        ue.sbi.call(SERVICE, request).await
     }
 }
 

@@ -175,9 +175,10 @@ pub(crate) async fn release(ue: &Ue, context: &str) {
 
 /// Asks for something of a context: at its SMF where that is known, else at any.
 async fn ask(ue: &Ue, context: &str, request: SbiRequest) -> Result<SbiAnswer, SbiFailure> {
-    match context.contains("://") {
-        true => ue.sbi.at(context, request).await,
-        false => ue.sbi.call(SERVICE, request).await,
+    if context.contains("://") {
+        ue.sbi.at(context, request).await
+    } else {
+        ue.sbi.call(SERVICE, request).await
     }
 }
 

@@ -41,9 +41,10 @@ async fn transfer(amf: Arc<Amf>, exchange: Exchange) -> Result<Reply, Problem> {
         return Err(Problem::new(504, "UE_NOT_REACHABLE"));
     }
     let is_connected = slot.is_connected();
-    let (status, cause) = match is_connected {
-        true => (200, "N1_N2_TRANSFER_INITIATED"),
-        false => (202, "ATTEMPTING_TO_REACH_UE"),
+    let (status, cause) = if is_connected {
+        (200, "N1_N2_TRANSFER_INITIATED")
+    } else {
+        (202, "ATTEMPTING_TO_REACH_UE")
     };
     let reply = Reply::json(
         status,

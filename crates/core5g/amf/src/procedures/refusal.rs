@@ -6,8 +6,9 @@ use corewire_core5g_nas::{MmCause, RegistrationReject};
 /// Tells the UE: in clear, unless there is a context that the UE shares (`protected`).
 pub(crate) fn run(ue: &mut Ue, cause: MmCause, protected: bool) {
     let reject = RegistrationReject { cause, t3346: None };
-    match protected {
-        true => ue.send(reject),
-        false => ue.send_plain(reject),
+    if protected {
+        ue.send(reject)
+    } else {
+        ue.send_plain(reject)
     }
 }

@@ -224,9 +224,10 @@ async fn accept(ue: &mut Ue, request: &RegistrationRequest) -> Result<Reached, E
     if request.kind == RegistrationKind::Periodic || ue.context_at_gnb {
         ue.send_octets(octets);
         session_transport::activate(ue, planes.set_up);
-        return Ok(match gives_guti {
-            true => completed(ue, &accept, false).await,
-            false => Reached(true),
+        return Ok(if gives_guti {
+            completed(ue, &accept, false).await
+        } else {
+            Reached(true)
         });
     }
     session_transport::set_up_context(ue, octets, planes.set_up);

@@ -177,9 +177,10 @@ impl Player {
             (gnb, None) => format!(" (gnb{gnb})"),
         };
         let is_carried = matches!(message, NgapMessage::DownlinkNas(_));
-        let mut text = match is_carried {
-            true => String::new(),
-            false => self.names.ngap(&message),
+        let mut text = if is_carried {
+            String::new()
+        } else {
+            self.names.ngap(&message)
         };
         if let Some((_, ue)) = named {
             if let NgapMessage::InitialContextSetupRequest(request) = &message {
@@ -189,10 +190,7 @@ impl Player {
             }
             if let Some(nas) = nas {
                 let nas = self.names.nas(ue, &nas);
-                text += &match is_carried {
-                    true => nas,
-                    false => format!(": {nas}"),
-                };
+                text += &if is_carried { nas } else { format!(": {nas}") };
             }
         }
         format!("amf> {text}{whose}{by}")
@@ -257,12 +255,13 @@ impl Player {
             .into(),
             "NG RESET" => NgReset {
                 cause: Cause::UNSPECIFIED,
-                scope: match args.has("all") {
-                    true => ResetScope::All,
-                    false => ResetScope::Ues(vec![UeConnection {
+                scope: if args.has("all") {
+                    ResetScope::All
+                } else {
+                    ResetScope::Ues(vec![UeConnection {
                         amf: None,
                         ran: Some(pair().ran),
-                    }]),
+                    }])
                 },
             }
             .into(),
@@ -354,20 +353,22 @@ impl Player {
             "says it again" => ue.last_said.clone(),
             _ => {
                 let message = said::message(ue, name, &args);
-                match args.has("plain") {
-                    true => message.encode().unwrap(),
-                    false => ue.protect(&message, is_new),
+                if args.has("plain") {
+                    message.encode().unwrap()
+                } else {
+                    ue.protect(&message, is_new)
                 }
             }
         };
         ue.last_said.clone_from(&octets);
-        let octets = match args.has("damaged") {
-            true => octets
+        let octets = if args.has("damaged") {
+            octets
                 .iter()
                 .enumerate()
                 .map(|(at, o)| if at == 3 { !o } else { *o })
-                .collect(),
-            false => octets,
+                .collect()
+        } else {
+            octets
         };
         let ran = *ue.ran.get_or_insert_with(|| {
             self.next_ran += 1;
@@ -385,8 +386,8 @@ impl Player {
                 tac: tac(args.value("tac").unwrap_or("1")),
             },
         };
-        let message: NgapMessage = match is_new {
-            true => InitialUeMessage {
+        let message: NgapMessage = if is_new {
+            InitialUeMessage {
                 ran: RanUeNgapId(ran),
                 nas: octets,
                 location,
@@ -394,8 +395,9 @@ impl Player {
                 s_tmsi: ue.guti.filter(|_| !args.has("suci")).map(STmsi::of),
                 context_requested: true,
             }
-            .into(),
-            false => UplinkNas {
+            .into()
+        } else {
+            UplinkNas {
                 ue: UePair {
                     amf: ue.amf.expect("a UE that the AMF has named"),
                     ran: RanUeNgapId(ran),
@@ -403,7 +405,7 @@ impl Player {
                 nas: octets,
                 location,
             }
-            .into(),
+            .into()
         };
         let octets = message.encode().unwrap();
         n2::handle(&self.amf, &self.gnbs[&ue.gnb], 1, &octets);
@@ -502,9 +504,10 @@ impl Player {
     fn ask(&mut self, line: &str) {
         let (path, rest) = line.split_once(' ').unwrap_or((line, ""));
         let args = Args::new(rest);
-        let (content_type, body) = match rest.starts_with('{') {
-            true => ("application/json".to_owned(), rest.to_owned().into()),
-            false => said::transfer(&args),
+        let (content_type, body) = if rest.starts_with('{') {
+            ("application/json".to_owned(), rest.to_owned().into())
+        } else {
+            said::transfer(&args)
         };
         let asked = (content_type.as_str(), body);
         transcripts::words::ask(&self.world, &self.router, path, asked, |_, _| String::new());

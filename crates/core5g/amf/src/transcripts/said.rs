@@ -50,19 +50,23 @@ pub(super) fn message(ue: &mut TestUe, name: &str, args: &Args<'_>) -> NasMessag
         }
         "REGISTRATION COMPLETE" => RegistrationComplete.into(),
         "IDENTITY RESPONSE" => IdentityResponse {
-            identity: match args.has("none") {
-                true => MobileIdentity::None,
-                false => MobileIdentity::Suci(ue.suci()),
+            identity: if args.has("none") {
+                MobileIdentity::None
+            } else {
+                MobileIdentity::Suci(ue.suci())
             },
         }
         .into(),
-        "AUTHENTICATION RESPONSE" => match args.has("wrong") {
-            true => AuthenticationResponse {
-                res_star: "00112233445566778899aabbccddeeff".parse().unwrap(),
+        "AUTHENTICATION RESPONSE" => {
+            if args.has("wrong") {
+                AuthenticationResponse {
+                    res_star: "00112233445566778899aabbccddeeff".parse().unwrap(),
+                }
+                .into()
+            } else {
+                ue.answer_challenge()
             }
-            .into(),
-            false => ue.answer_challenge(),
-        },
+        }
         "AUTHENTICATION FAILURE" => match args.0.first().copied() {
             Some("synch") => ue.answer_challenge(),
             Some("mac") => AuthenticationFailure {

@@ -187,9 +187,10 @@ impl TestUe {
         if is_initial || matches!(message, NasMessage::SecurityModeComplete(_)) {
             self.access_count = security.uplink_count().unwrap();
         }
-        match is_initial {
-            true => security.protect_initial(message).unwrap(),
-            false => security.protect(message).unwrap(),
+        if is_initial {
+            security.protect_initial(message).unwrap()
+        } else {
+            security.protect(message).unwrap()
         }
     }
 }

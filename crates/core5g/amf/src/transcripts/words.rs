@@ -232,9 +232,10 @@ fn error(out: &mut String, indication: &ErrorIndication) {
 
 fn set(set: PduSessionSet) -> String {
     let numbers: Vec<_> = set.iter().map(|id| id.value().to_string()).collect();
-    match numbers.is_empty() {
-        true => "none".to_owned(),
-        false => numbers.join(","),
+    if numbers.is_empty() {
+        "none".to_owned()
+    } else {
+        numbers.join(",")
     }
 }
 

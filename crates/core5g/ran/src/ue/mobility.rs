@@ -31,17 +31,19 @@ impl Ue {
             self.sessions = PduSessionSet::default();
         }
         let request = RegistrationRequest {
-            kind: match periodic {
-                true => RegistrationKind::Periodic,
-                false => RegistrationKind::Initial,
+            kind: if periodic {
+                RegistrationKind::Periodic
+            } else {
+                RegistrationKind::Initial
             },
             follow_on: true,
             ksi: self.security.as_ref().map(|security| security.ksi()),
             identity,
             capability: Some(self.capability.clone()),
-            requested_nssai: match periodic {
-                true => Vec::new(),
-                false => vec![self.config.snssai],
+            requested_nssai: if periodic {
+                Vec::new()
+            } else {
+                vec![self.config.snssai]
             },
             last_tai: None,
             uplink_data: None,
@@ -49,9 +51,10 @@ impl Ue {
             container: None,
         };
         if by_guti && self.security.is_some() {
-            return match self.connected {
-                true => self.send(request),
-                false => self.send_initial(request.into(), EstablishmentCause::Signalling),
+            return if self.connected {
+                self.send(request)
+            } else {
+                self.send_initial(request.into(), EstablishmentCause::Signalling)
             };
         }
         // Without keys only what may be read by all goes out (TS 24.501 clause 4.4.6).
@@ -63,13 +66,14 @@ impl Ue {
             .encode()
             .map_err(|error| self.failure(error.to_string()))?;
         self.request = Some(request.into());
-        self.wants.push_back(match self.connected {
-            true => Want::Send(nas),
-            false => Want::Connect {
+        self.wants.push_back(if self.connected {
+            Want::Send(nas)
+        } else {
+            Want::Connect {
                 nas,
                 cause: EstablishmentCause::Signalling,
                 s_tmsi: None,
-            },
+            }
         });
         Ok(())
     }
@@ -176,9 +180,10 @@ impl Ue {
                 };
                 let expected = auts.is_some() && self.config.resynchronise;
                 self.answer(AuthenticationFailure { cause, auts })?;
-                match expected {
-                    true => Ok(()),
-                    false => Err(self.failure(refusal.to_string())),
+                if expected {
+                    Ok(())
+                } else {
+                    Err(self.failure(refusal.to_string()))
                 }
             }
         }
@@ -299,17 +304,19 @@ impl Ue {
         if let Some(guti) = command.guti {
             self.guti = Some(guti);
         }
-        match command.acknowledge {
-            true => self.send(ConfigurationUpdateComplete),
-            false => Ok(()),
+        if command.acknowledge {
+            self.send(ConfigurationUpdateComplete)
+        } else {
+            Ok(())
         }
     }
 
     /// Answers as the network asked: protected, or before there are keys not.
     fn answer(&mut self, message: impl Into<NasMessage>) -> Result<(), Failure> {
-        match self.in_clear {
-            true => self.send_in_clear(&message.into()),
-            false => self.send(message),
+        if self.in_clear {
+            self.send_in_clear(&message.into())
+        } else {
+            self.send(message)
         }
     }
 

@@ -46,9 +46,10 @@ pub(crate) fn read(data: &Value, slice: &Slice, dnn: &str) -> Result<SessionSubs
     );
     if !types.is_empty() && !types.iter().any(|kind| ["IPV4", "IPV4V6"].contains(kind)) {
         let is_ipv6 = types.contains(&"IPV6");
-        let cause = match is_ipv6 {
-            true => SmCause::IPV6_ONLY,
-            false => SmCause::UNKNOWN_SESSION_TYPE,
+        let cause = if is_ipv6 {
+            SmCause::IPV6_ONLY
+        } else {
+            SmCause::UNKNOWN_SESSION_TYPE
         };
         return Err(Denied("PDUTYPE_DENIED", cause));
     }

@@ -48,16 +48,17 @@ pub(super) async fn begin(
         }
         return Err(not_saved(why));
     }
-    let transfer = match has_resources {
-        true => Some(
+    let transfer = if has_resources {
+        Some(
             ReleaseCommandTransfer {
                 cause: Cause::NORMAL_RELEASE,
             }
             .encode()
             .map_err(|error| Problem::failure(error.to_string()))?
             .into(),
-        ),
-        false => None,
+        )
+    } else {
+        None
     };
     replica.expect_answer(reference, Kind::Release, pti, command.as_ref());
     let data = SmContextUpdateData {

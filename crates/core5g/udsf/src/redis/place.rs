@@ -71,9 +71,10 @@ impl Place {
         else {
             bail!("no address of Redis: {FORM}");
         };
-        let certificates = match is_tls {
-            true => Some(certificates(tls)?),
-            false => None,
+        let certificates = if *is_tls {
+            Some(certificates(tls)?)
+        } else {
+            None
         };
         let rest = &text[scheme.len()..];
         let (login, rest) = match rest.rsplit_once('@') {
@@ -192,14 +193,15 @@ impl Sentinels {
             let why = format!("the Sentinel knows no master {}", self.master);
             return Err(io::Error::other(why).into());
         };
-        let address = match self.tls {
-            true => ConnectionAddr::TcpTls {
+        let address = if self.tls {
+            ConnectionAddr::TcpTls {
                 host,
                 port,
                 insecure: false,
                 tls_params: None,
-            },
-            false => ConnectionAddr::Tcp(host, port),
+            }
+        } else {
+            ConnectionAddr::Tcp(host, port)
         };
         let info = address.into_connection_info()?.set_tcp_settings(tcp());
         let info = info.set_redis_settings(self.settings.clone());

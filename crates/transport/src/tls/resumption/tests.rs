@@ -152,9 +152,10 @@ fn a_certificate_that_has_ended_does_not_live_on() {
     ] {
         let before = CERTIFICATES_END - 10 * MINUTE;
         let [moving, standing] = [before, before].map(Set::at);
-        let (client, server) = match server_ends {
-            true => (client(&standing), server(&moving)),
-            false => (client(&moving), server(&standing)),
+        let (client, server) = if server_ends {
+            (client(&standing), server(&moving))
+        } else {
+            (client(&moving), server(&standing))
         };
         assert_eq!(kind(meet(&client, &server)), Full);
         moving.set(CERTIFICATES_END - 1);

@@ -209,9 +209,12 @@ mod tests {
     impl Service for Gate {
         async fn call(&self, _context: &CallContext, _request: Request) -> Response {
             let open = &self.0;
-            poll_fn(|_| match open.load(Ordering::SeqCst) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            poll_fn(|_| {
+                if open.load(Ordering::SeqCst) {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
             })
             .await;
             Response::ok(Body::new())
