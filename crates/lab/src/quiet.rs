@@ -20,9 +20,9 @@ const MUCH_PERCENT: f64 = 2.0;
 
 /// Held while a run is measured. Dropping it lets the next lab go on.
 #[derive(Debug)]
-pub(crate) struct Turnstile(#[expect(dead_code, reason = "held, and unlocked when dropped")] File);
+pub(crate) struct LabLock(#[expect(dead_code, reason = "held, and unlocked when dropped")] File);
 
-impl Turnstile {
+impl LabLock {
     /// Waits until no other lab measures on this machine, at most so long.
     ///
     /// # Errors

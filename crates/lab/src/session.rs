@@ -12,7 +12,7 @@ use crate::machine;
 use crate::neighbour::{self, AtWork, Neighbour};
 use crate::order::{Due, Next, OpenTurn, Order};
 use crate::progress::Progress;
-use crate::quiet::Turnstile;
+use crate::quiet::LabLock;
 use crate::record::{Baseline, Cell, Failure, Host, LineNs, Record, SCHEMA, Status};
 use crate::results::{self, Appender};
 use crate::scenario::{Figures, Length, Outcome, Plan, Scenario, Step, Turn};
@@ -224,7 +224,7 @@ impl Session<'_> {
     /// Runs a step while no other lab measures on this machine.
     fn run_alone(&mut self, step: &Step) -> (Outcome, Option<LineNs>) {
         let turn = if self.scenario.measures() {
-            Turnstile::pass(OTHERS, self.stop)
+            LabLock::pass(OTHERS, self.stop)
         } else {
             Ok(None)
         };

@@ -23,7 +23,7 @@ pub trait SendMessages: Send {
     /// When the stream has ended.
     fn send(&mut self, message: Body) -> Result<(), CallError>;
     /// Says headers before the first message, where the protocol has a place for them.
-    fn lead(&mut self, headers: Headers) {
+    fn send_headers(&mut self, headers: Headers) {
         let _ = headers;
     }
     /// Ends this side: no more messages follow.
@@ -96,8 +96,8 @@ impl Outbound {
     /// gRPC's do. gRPC and REST have a place for them, once and before the first message; elsewhere,
     /// later, and on the caller's side nothing is said. Headers for every protocol belong into what the
     /// service returns, or into a message.
-    pub fn lead(&mut self, headers: Headers) {
-        self.sink.lead(headers);
+    pub fn send_headers(&mut self, headers: Headers) {
+        self.sink.send_headers(headers);
     }
 
     /// Ends this side.

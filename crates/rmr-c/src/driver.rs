@@ -311,7 +311,7 @@ impl Driver {
                 MEMORY_LISTENER => self.accept(true, observer),
                 Token(index) => {
                     if let Some(connection) = self.connections.get(index as usize) {
-                        connection.socket.heed();
+                        connection.socket.acknowledge_wake();
                     }
                     self.connections.enqueue(index as usize);
                 }

@@ -193,12 +193,12 @@ impl Socket {
 
     /// Takes note of the bell of a shared memory: what came, that there is room, or the peer's end.
     /// Costs a system call.
-    pub fn heed(&self) {
+    pub fn acknowledge_wake(&self) {
         let Some(memory) = &self.memory else {
             return;
         };
         match memory.ends.get() {
-            Some(Ok(ends)) => ends.heed(self.as_fd()),
+            Some(Ok(ends)) => ends.acknowledge_wake(self.as_fd()),
             Some(Err(_)) => {}
             None => match memory::join(self.as_fd()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -249,7 +249,7 @@ impl Socket {
         let rung = poll(&[(self.fd.as_fd(), libc::POLLIN)], deadline);
         self.is_awake();
         if *rung.as_ref().unwrap_or(&false) {
-            self.heed();
+            self.acknowledge_wake();
         }
         rung
     }
@@ -549,7 +549,7 @@ impl Socket {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         if self.is_memory() {
-            self.heed();
+            self.acknowledge_wake();
             return self
                 .ends()
                 .is_some_and(|ends| ends.map_or(true, Ends::has_ended));

@@ -300,7 +300,7 @@ impl EventLoop {
             if flag.1.swap(false, Ordering::AcqRel) {
                 // The wake that is heeded now must not end the next wait as well. One that comes from
                 // here on sets the flag again, which is looked at below.
-                self.shared.heed_interrupt();
+                self.shared.acknowledge_interrupt();
                 let mut cx = Context::from_waker(&waker);
                 if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                     return Ok(output);
@@ -423,7 +423,7 @@ impl EventLoop {
             }
             _ => {
                 if let Some(key) = self.connections.find(readiness.token) {
-                    self.heed_connection(key, readiness);
+                    self.on_bell(key, readiness);
                 }
             }
         }
@@ -488,7 +488,7 @@ impl EventLoop {
             return;
         };
         if let Err(error) = connection.flush(now) {
-            self.hear_out(key);
+            self.drain_input(key);
             self.close(key, Some(error.to_string()));
             return;
         }

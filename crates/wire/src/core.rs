@@ -234,7 +234,7 @@ pub trait Core {
 
     /// Server: says headers of a stream before its first message, where the protocol has a place for
     /// them and nothing was sent yet; otherwise nothing is said.
-    fn lead(&mut self, call: CallId, headers: &Headers) {
+    fn send_headers(&mut self, call: CallId, headers: &Headers) {
         let _ = (call, headers);
     }
 

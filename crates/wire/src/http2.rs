@@ -41,7 +41,7 @@ mod transmit;
 
 pub use error::{Error, ErrorCode};
 pub use event::{Event, Fields, HeadersKind};
-pub use field::{Field, Lead};
+pub use field::{Field, HeaderPrefix};
 pub use limits::Limits;
 pub use outgoing::{INLINE_PIECE, Sink};
 pub use session::{Role, Session};

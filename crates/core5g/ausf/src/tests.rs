@@ -4,7 +4,7 @@ use super::authentications::Ausf;
 use super::contexts::{Authentication, Contexts, LIFETIME, MAX_CONTEXTS};
 use super::home::HomeNetwork;
 use corewire_core5g_aka::{ServingNetwork, SqnWindow, Usim};
-use corewire_core5g_sbi::asking::{self, Said};
+use corewire_core5g_sbi::asking::{self, Answered};
 use corewire_core5g_sbi::model::udm::{
     AuthEvent, AuthenticationInfoRequest, AuthenticationInfoResult,
 };
@@ -61,12 +61,12 @@ fn ausf() -> (Router<Ausf<Home>>, Told) {
     (ausf.router(), told)
 }
 
-fn ask(router: &Router<Ausf<Home>>, method: &str, path: &str, body: &Value) -> Said {
+fn ask(router: &Router<Ausf<Home>>, method: &str, path: &str, body: &Value) -> Answered {
     let json = [("content-type", "application/json")];
     asking::ask(router, method, path, &json, &body.to_string())
 }
 
-fn begin(router: &Router<Ausf<Home>>) -> Said {
+fn begin(router: &Router<Ausf<Home>>) -> Answered {
     let body = json!({"supiOrSuci": ONE, "servingNetworkName": NETWORK});
     ask(router, "POST", "/nausf-auth/v1/ue-authentications", &body)
 }

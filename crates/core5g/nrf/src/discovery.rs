@@ -4,8 +4,8 @@
 //! a look into a map, and with the tag of the last answer not even a body.
 
 use super::Nrf;
-use super::book::{Book, Profile, names, tag_of};
 use super::cache::Found;
+use super::profile_store::{Profile, ProfileStore, names, tag_of};
 use bytes::Bytes;
 use corewire_core5g_sbi::header;
 use corewire_core5g_sbi::model::common::{GuamiModel, PlmnId, Snssai, TaiModel};
@@ -214,7 +214,7 @@ fn may_ask(allowed: Option<&[String]>, requester: &str) -> bool {
     allowed.is_none_or(|allowed| allowed.iter().any(|one| one == requester))
 }
 
-fn search(book: &Book, query: &Query<'_>) -> Result<Value, Problem> {
+fn search(book: &ProfileStore, query: &Query<'_>) -> Result<Value, Problem> {
     let wanted = Wanted::of(query)?;
     let limit: usize = query.parsed("limit")?.unwrap_or(MAX_FOUND);
     let locality = query.one("preferred-locality");

@@ -1,8 +1,8 @@
 //! Nnrf_NFManagement, instances (TS 29.510, 5.2.2 and 6.1.3.2, 6.1.3.3).
 
 use super::Nrf;
-use super::book::Profile;
 use super::clients::Rights;
+use super::profile_store::Profile;
 use corewire_core5g_sbi::holder::Holder;
 use corewire_core5g_sbi::patch::PatchItem;
 use corewire_core5g_sbi::{Exchange, Problem, Reply, Router, media};

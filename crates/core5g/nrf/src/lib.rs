@@ -1,7 +1,7 @@
 //! The NRF (TS 29.510): the 3GPP face of the control plane's registry.
 //!
 //! ```text
-//!   NFs ── nnrf-nfm ──▶ book.rs: profiles as they came, leases ──▶ control's registry ──▶ xDS
+//!   NFs ── nnrf-nfm ──▶ profile_store.rs: profiles as they came, leases ──▶ control's registry ──▶ xDS
 //!       ── nnrf-disc ─▶ discovery.rs: filters, cached answers         (mesh clients, gRPC, Envoy)
 //!       ◀── notifications.rs: who asked to be told
 //!       ── oauth2 ────▶ tokens.rs
@@ -20,7 +20,6 @@
 )]
 
 mod agent;
-mod book;
 mod cache;
 mod clients;
 mod discovery;
@@ -28,6 +27,7 @@ mod instances;
 mod issuer;
 mod mirror;
 mod notifications;
+mod profile_store;
 mod program;
 mod subscribed;
 mod subscriptions;
@@ -37,19 +37,19 @@ mod tokens;
 
 pub use program::NrfArgs;
 
-use book::{Book, Event};
 use cache::Cache;
 use clients::Clients;
 use issuer::Issuer;
 use mirror::Mirror;
 use notifications::Notifier;
+use profile_store::{Event, ProfileStore};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use subscribed::Subscriptions;
 
 /// The NRF.
 pub(crate) struct Nrf {
-    book: Mutex<Book>,
+    book: Mutex<ProfileStore>,
     /// Held while events are passed on: they reach the mesh in the order in which they happened.
     telling: Mutex<()>,
     cache: Cache,
@@ -69,7 +69,7 @@ impl Nrf {
         (self.clock)()
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn book(&self) -> MutexGuard<'_, ProfileStore> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

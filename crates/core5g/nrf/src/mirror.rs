@@ -3,7 +3,7 @@
 //! Each service of a network function is an instance of the service of its name (`nudm-ueau`); it
 //! stays for as long as the network function does.
 
-use super::book::{Profile, key};
+use super::profile_store::{Profile, key};
 use corewire_control::RegistryHandle;
 use corewire_control::registry::Instance;
 use corewire_core5g_runtime::selection::weight;

@@ -1,6 +1,6 @@
 //! Tells subscribers what has happened (TS 29.510, 5.2.2.7): in order, some times, never without end.
 
-use super::book::Event;
+use super::profile_store::Event;
 use super::subscribed::Subscriptions;
 use bytes::Bytes;
 use corewire_core5g_runtime::{Runtime, SbiRequest, path_of};

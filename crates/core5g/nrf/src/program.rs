@@ -5,12 +5,12 @@
 )]
 
 use super::Nrf;
-use super::book::Book;
 use super::cache::Cache;
 use super::clients::{Allowed, Clients};
 use super::issuer::Issuer;
 use super::mirror::Mirror;
 use super::notifications::Notifier;
+use super::profile_store::ProfileStore;
 use super::subscribed::Subscriptions;
 use anyhow::Context;
 use clap::Args;
@@ -78,7 +78,7 @@ impl NrfArgs {
             let issuer = Issuer::new(runtime.instance(), key.as_deref(), self.token_lifetime)
                 .context("--token-key")?;
             let nrf = Nrf {
-                book: Mutex::new(Book::default()),
+                book: Mutex::new(ProfileStore::default()),
                 telling: Mutex::default(),
                 cache: Cache::default(),
                 subscriptions: Subscriptions::default(),

@@ -1,6 +1,6 @@
 //! Who wants to be told of what: the subscriptions that there are.
 
-use super::book::{Event, Profile};
+use super::profile_store::{Event, Profile};
 use corewire_core5g_sbi::model::nrf::{SubscrCond, SubscriptionData};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;

@@ -1,19 +1,19 @@
 //! What real network functions send, answered; and what no friend would send.
 
 use super::Nrf;
-use super::book::Book;
 use super::cache::{Cache, MAX_CACHED_OCTETS};
 use super::clients::Clients;
 use super::issuer::Issuer;
 use super::mirror::Mirror;
 use super::notifications::Notifier;
+use super::profile_store::ProfileStore;
 use super::subscribed::Subscriptions;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use corewire::Peer;
 use corewire_control::{Plane, PlaneOptions};
 use corewire_core5g_sbi::Router;
-use corewire_core5g_sbi::asking::{self, Said};
+use corewire_core5g_sbi::asking::{self, Answered};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const RECORDING: &str = include_str!("tests/recording.txt");
 
 fn nrf_into(mirror: Mirror) -> Router<Nrf> {
     let nrf = Nrf {
-        book: Mutex::new(Book::default()),
+        book: Mutex::new(ProfileStore::default()),
         telling: Mutex::default(),
         cache: Cache::default(),
         subscriptions: Subscriptions::default(),
@@ -41,7 +41,7 @@ fn nrf() -> Router<Nrf> {
     nrf_into(Mirror::into(None))
 }
 
-fn ask(router: &Router<Nrf>, method: &str, path: &str, body: &Value) -> Said {
+fn ask(router: &Router<Nrf>, method: &str, path: &str, body: &Value) -> Answered {
     let media_type = match method {
         "PATCH" => "application/json-patch+json",
         _ => "application/json",
@@ -55,7 +55,7 @@ fn ask(router: &Router<Nrf>, method: &str, path: &str, body: &Value) -> Said {
     )
 }
 
-fn get(router: &Router<Nrf>, path: &str) -> Said {
+fn get(router: &Router<Nrf>, path: &str) -> Answered {
     asking::ask(router, "GET", path, &[], "")
 }
 
@@ -80,7 +80,7 @@ fn udm(id: &str, more: Value) -> Value {
     profile
 }
 
-fn register(router: &Router<Nrf>, id: &str, more: Value) -> Said {
+fn register(router: &Router<Nrf>, id: &str, more: Value) -> Answered {
     ask(
         router,
         "PUT",
@@ -276,7 +276,7 @@ fn what_is_wrong_with_a_profile_is_said() {
 
 #[test]
 fn who_is_silent_is_gone() {
-    let mut book = Book::default();
+    let mut book = ProfileStore::default();
     let begin = Instant::now();
     book.register(begin, "u-1", udm("u-1", json!({"heartBeatTimer": 2})))
         .unwrap();

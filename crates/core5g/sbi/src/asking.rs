@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 /// What was answered.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct Answered {
     /// The HTTP status.
     pub status: u16,
     /// Its headers.
@@ -16,7 +16,7 @@ pub struct Said {
     pub body: Vec<u8>,
 }
 
-impl Said {
+impl Answered {
     /// A header of it.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get_str(name)
@@ -57,7 +57,7 @@ pub fn ask<S: Send + Sync + 'static>(
     path: &str,
     headers: &[(&str, &str)],
     body: &str,
-) -> Said {
+) -> Answered {
     ask_as(router, None, method, path, headers, body)
 }
 
@@ -69,7 +69,7 @@ pub fn ask_as<S: Send + Sync + 'static>(
     path: &str,
     headers: &[(&str, &str)],
     body: &str,
-) -> Said {
+) -> Answered {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let mut all = Headers::new();
     for (name, value) in [("corewire-method", method), ("corewire-query", query)] {
@@ -85,7 +85,7 @@ pub fn ask_as<S: Send + Sync + 'static>(
     let response = now(router.answer_to(peer, request));
     let own = corewire_transport::mapping::status::http_status(response.status.code());
     let named = response.headers.get_str("corewire-http-status");
-    Said {
+    Answered {
         status: named.map_or(own, |named| named.parse().unwrap()),
         headers: response.headers,
         body: response.body.into_bytes().to_vec(),

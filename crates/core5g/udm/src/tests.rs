@@ -8,7 +8,7 @@ use corewire_core5g_aka::{
 };
 use corewire_core5g_runtime::durable::Watch;
 use corewire_core5g_sbi::Router;
-use corewire_core5g_sbi::asking::{self, Said};
+use corewire_core5g_sbi::asking::{self, Answered};
 use corewire_core5g_subscribers::SubscriberFile;
 use corewire_store::faulty::{Disk, Fault, NO_SPACE, When};
 use corewire_store::file_system::{FileSystem, OsFileSystem};
@@ -48,7 +48,7 @@ fn udm() -> Router<Udm> {
     udm_of(&SubscriberFile::example(), None)
 }
 
-fn ask(router: &Router<Udm>, method: &str, path: &str, body: &serde_json::Value) -> Said {
+fn ask(router: &Router<Udm>, method: &str, path: &str, body: &serde_json::Value) -> Answered {
     let media_type = match method {
         "PATCH" => "application/merge-patch+json",
         _ => "application/json",
@@ -61,11 +61,11 @@ fn ask(router: &Router<Udm>, method: &str, path: &str, body: &serde_json::Value)
     asking::ask(router, method, path, &[("content-type", media_type)], &body)
 }
 
-fn get(router: &Router<Udm>, path: &str) -> Said {
+fn get(router: &Router<Udm>, path: &str) -> Answered {
     ask(router, "GET", path, &json!(null))
 }
 
-fn vector(router: &Router<Udm>, identity: &str, more: serde_json::Value) -> Said {
+fn vector(router: &Router<Udm>, identity: &str, more: serde_json::Value) -> Answered {
     let mut body = json!({"servingNetworkName": NETWORK, "ausfInstanceId": "ausf-1"});
     body.as_object_mut()
         .unwrap()
@@ -79,7 +79,7 @@ fn usim() -> Usim {
     Usim::new(file.nth(0).unwrap().1, SqnWindow::default())
 }
 
-fn challenge(said: &Said) -> (Rand, Autn, String) {
+fn challenge(said: &Answered) -> (Rand, Autn, String) {
     let json = said.json();
     let av = &json["authenticationVector"];
     let text = |name: &str| av[name].as_str().unwrap().to_owned();

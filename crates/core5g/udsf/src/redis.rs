@@ -72,7 +72,7 @@ enum Ask {
 
 /// What the server said.
 #[derive(Clone, Debug)]
-enum Said {
+enum StoreAnswer {
     /// Whether something was (not) there.
     Was(bool),
     Value(Option<Bytes>),
@@ -86,10 +86,10 @@ struct Question {
 }
 
 #[derive(Default)]
-struct Answer(Mutex<(Option<Said>, Option<Waker>)>);
+struct Answer(Mutex<(Option<StoreAnswer>, Option<Waker>)>);
 
 impl Answer {
-    fn tell(&self, said: Said) {
+    fn tell(&self, said: StoreAnswer) {
         let mut place = lock(&self.0);
         place.0 = Some(said);
         let waker = place.1.take();
@@ -125,7 +125,7 @@ impl Redis {
         })
     }
 
-    async fn ask(&self, ask: Ask) -> Result<Said, Problem> {
+    async fn ask(&self, ask: Ask) -> Result<StoreAnswer, Problem> {
         let answer = Arc::new(Answer::default());
         {
             let mut waiting = lock(&self.shared.waiting);
@@ -150,7 +150,7 @@ impl Redis {
         })
         .await;
         match said {
-            Said::Failed(why) => {
+            StoreAnswer::Failed(why) => {
                 Err(Problem::new(503, "NF_FAILOVER").detail(format!("Redis: {why}")))
             }
             said => Ok(said),
@@ -159,19 +159,19 @@ impl Redis {
 
     pub(super) async fn put(&self, name: &str, value: Bytes) -> Result<bool, Problem> {
         let said = self.ask(Ask::Put(name.to_owned(), value)).await?;
-        Ok(matches!(said, Said::Was(true)))
+        Ok(matches!(said, StoreAnswer::Was(true)))
     }
 
     pub(super) async fn get(&self, name: &str) -> Result<Option<Bytes>, Problem> {
         match self.ask(Ask::Get(name.to_owned())).await? {
-            Said::Value(value) => Ok(value),
+            StoreAnswer::Value(value) => Ok(value),
             _ => Ok(None),
         }
     }
 
     pub(super) async fn remove(&self, name: &str) -> Result<bool, Problem> {
         let said = self.ask(Ask::Remove(name.to_owned())).await?;
-        Ok(matches!(said, Said::Was(true)))
+        Ok(matches!(said, StoreAnswer::Was(true)))
     }
 
     pub(super) async fn list(
@@ -179,7 +179,7 @@ impl Redis {
         prefix: &str,
         after: &str,
     ) -> Result<Vec<(String, Bytes)>, Problem> {
-        let Said::List(mut all) = self.ask(Ask::List(prefix.to_owned())).await? else {
+        let StoreAnswer::List(mut all) = self.ask(Ask::List(prefix.to_owned())).await? else {
             return Ok(Vec::new());
         };
         all.retain(|(name, _)| name.as_str() > after);
@@ -249,7 +249,7 @@ fn speak(place: &Place, mut connection: Option<Connection>, shared: &Shared) {
 
 fn fail(group: &[Question], why: &str) {
     for question in group {
-        question.answer.tell(Said::Failed(why.to_owned()));
+        question.answer.tell(StoreAnswer::Failed(why.to_owned()));
     }
 }
 
@@ -266,7 +266,7 @@ fn answer_all(connection: &mut Connection, group: &[Question]) -> RedisResult<()
             Ask::Remove(name) => command.arg("DEL").arg(key(name)),
             Ask::List(prefix) => {
                 let found = list(connection, prefix)?;
-                question.answer.tell(Said::List(found));
+                question.answer.tell(StoreAnswer::List(found));
                 continue;
             }
         };
@@ -275,12 +275,12 @@ fn answer_all(connection: &mut Connection, group: &[Question]) -> RedisResult<()
     }
     for (question, answer) in asked.into_iter().zip(connection.ask(commands)?) {
         question.answer.tell(match (&question.ask, answer) {
-            (_, Err(why)) => Said::Failed(why.to_string()),
-            (Ask::Put(..), Ok(before)) => Said::Was(before == Value::Nil),
-            (Ask::Remove(_), Ok(Value::Int(count))) => Said::Was(count > 0),
-            (Ask::Get(_), Ok(Value::Nil)) => Said::Value(None),
-            (Ask::Get(_), Ok(Value::BulkString(value))) => Said::Value(Some(value.into())),
-            _ => Said::Failed("an answer of another kind".to_owned()),
+            (_, Err(why)) => StoreAnswer::Failed(why.to_string()),
+            (Ask::Put(..), Ok(before)) => StoreAnswer::Was(before == Value::Nil),
+            (Ask::Remove(_), Ok(Value::Int(count))) => StoreAnswer::Was(count > 0),
+            (Ask::Get(_), Ok(Value::Nil)) => StoreAnswer::Value(None),
+            (Ask::Get(_), Ok(Value::BulkString(value))) => StoreAnswer::Value(Some(value.into())),
+            _ => StoreAnswer::Failed("an answer of another kind".to_owned()),
         });
     }
     Ok(())

@@ -6,7 +6,7 @@ use super::records::Udsf;
 use super::store::Store;
 use corewire_core5g_runtime::durable::Watch;
 use corewire_core5g_sbi::Router;
-use corewire_core5g_sbi::asking::{self, Said, now};
+use corewire_core5g_sbi::asking::{self, Answered, now};
 use corewire_store::faulty::{Disk, Fault, INPUT_OUTPUT, When};
 use corewire_store::file_system::OsFileSystem;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn udsf_on(disk: &Disk) -> Router<Udsf> {
     .router()
 }
 
-fn ask(router: &Router<Udsf>, method: &str, path: &str, body: &str) -> Said {
+fn ask(router: &Router<Udsf>, method: &str, path: &str, body: &str) -> Answered {
     asking::ask(
         router,
         method,

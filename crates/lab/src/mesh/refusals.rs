@@ -44,7 +44,7 @@ pub(super) fn run(
     ours: &mut Vec<u32>,
 ) -> Result<Raw, NoResult> {
     let scratch = Scratch::new().map_err(failed)?;
-    let said = Arc::new(Said::default());
+    let said = Arc::new(Refusals::default());
     let server = serve(&said).map_err(|error| failed(error.into()))?;
     let address = server.addresses().first().map(ToString::to_string);
     let port = address
@@ -126,9 +126,9 @@ pub(super) fn run(
 
 /// When the client refused.
 #[derive(Debug, Default)]
-struct Said(Mutex<Vec<Instant>>);
+struct Refusals(Mutex<Vec<Instant>>);
 
-impl Said {
+impl Refusals {
     fn refused(&self) {
         let mut refusals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if refusals.len() < MOST {
@@ -144,18 +144,22 @@ impl Said {
     }
 }
 
-fn serve(said: &Arc<Said>) -> std::io::Result<Server> {
+fn serve(said: &Arc<Refusals>) -> std::io::Result<Server> {
     let anywhere = parse_address("127.0.0.1:0").map_err(std::io::Error::other)?;
     let mut options = ServerOptions::default();
     options.loops = 1;
-    Server::start(&[anywhere], Arc::new(Insisting(Arc::clone(said))), options)
+    Server::start(
+        &[anywhere],
+        Arc::new(RetryingServer(Arc::clone(said))),
+        options,
+    )
 }
 
 /// A control plane that insists.
 #[derive(Debug)]
-struct Insisting(Arc<Said>);
+struct RetryingServer(Arc<Refusals>);
 
-impl Service for Insisting {
+impl Service for RetryingServer {
     fn kind(&self, operation: &Operation) -> Option<CallKind> {
         (*operation == STREAM).then_some(CallKind::Stream)
     }

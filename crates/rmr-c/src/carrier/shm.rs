@@ -51,7 +51,7 @@ impl Shm {
         // A socket fails when it is written to; a memory takes octets until somebody looks.
         if now.saturating_duration_since(self.asked) >= ASKED_EVERY {
             self.asked = now;
-            self.socket().heed();
+            self.socket().acknowledge_wake();
         }
         self.native.flush(waiting, now)
     }
@@ -63,7 +63,7 @@ impl Shm {
 
     /// How the connection ended while it was not used, if it has.
     pub(crate) fn ended(&mut self) -> Option<io::Error> {
-        self.socket().heed();
+        self.socket().acknowledge_wake();
         self.native.ended()
     }
 }

@@ -70,7 +70,7 @@ impl Ends {
 
     /// Takes note of the bell, and of the peer's end. To be called when the bell's descriptor is
     /// readable; costs one system call.
-    pub(crate) fn heed(&self, bell: BorrowedFd<'_>) {
+    pub(crate) fn acknowledge_wake(&self, bell: BorrowedFd<'_>) {
         let mut rings = [0u8; 64];
         loop {
             // SAFETY: pointer and length are those of a live array that may be written.

@@ -67,7 +67,7 @@ impl Service for TestService {
             }
         }
         if !leading.is_empty() {
-            outbound.lead(leading);
+            outbound.send_headers(leading);
         }
         let served = if request.operation == STREAMING_INPUT {
             sum(&mut inbound, &mut outbound).await

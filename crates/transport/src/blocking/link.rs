@@ -156,7 +156,7 @@ impl Link {
         let idle = state.threads.leader() == Leader::None
             && now.saturating_duration_since(state.used) > look_after;
         if idle && state.dead.is_none() {
-            self.socket.heed();
+            self.socket.acknowledge_wake();
             let mut buffer = state.take_buffer();
             let received = self.socket.receive_now(&mut buffer);
             self.take_received(&mut state, buffer, received, now);

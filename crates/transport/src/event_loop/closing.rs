@@ -26,7 +26,7 @@ const LINGER_OCTETS: usize = 1024 * 1024;
 impl EventLoop {
     /// Writing failed. What the peer said before it closed is heard all the same: that it drains,
     /// for example, so that a call it did not take is known to be refused and not lost.
-    pub(super) fn hear_out(&mut self, key: Key) {
+    pub(super) fn drain_input(&mut self, key: Key) {
         let now = self.now;
         let Some(connection) = self.connections.get_mut(key) else {
             return;
@@ -80,7 +80,7 @@ impl EventLoop {
             let _peer_gone = connection.flush(now);
         }
         connection.end_core(now);
-        self.hand_on(key, Limits::NONE);
+        self.dispatch_outputs(key, Limits::NONE);
         if self.lingers(key) {
             return self.linger(key, why.as_deref());
         }

@@ -111,8 +111,8 @@ impl EventLoop {
                     self.end_stream(&stream, Code::ResourceExhausted, error);
                 }
             }
-            Command::StreamLead { stream, headers } => {
-                self.with_stream(&stream, |core, call| core.lead(call, &headers));
+            Command::StreamHeaders { stream, headers } => {
+                self.with_stream(&stream, |core, call| core.send_headers(call, &headers));
             }
             Command::StreamFinish { stream } => {
                 self.with_stream(&stream, |core, call| core.finish(call));

@@ -221,7 +221,7 @@ impl Connection {
     }
 
     /// Throws away what came after everything was over; says whether that is the end.
-    pub(crate) fn receive_away(&mut self, buffers: &mut ReadBuffers) -> bool {
+    pub(crate) fn receive_and_discard(&mut self, buffers: &mut ReadBuffers) -> bool {
         let received = self.receive(buffers, |connection, buffer| {
             let count = buffer.len();
             buffer.clear();

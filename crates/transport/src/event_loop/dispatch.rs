@@ -8,7 +8,7 @@ use super::listener::{ServerCounters, UPGRADE_REQUIRED};
 use super::spawned::SPAWNED;
 use super::stream::{Side, ends};
 use super::stream_slot::StreamSlot;
-use super::tasks::{Asker, Progress, Work};
+use super::tasks::{Progress, TaskOrigin, Work};
 use super::{Due, EventLoop, Phase, source};
 use crate::detection::Detection;
 use bytes::BytesMut;
@@ -147,10 +147,10 @@ impl EventLoop {
     }
 
     /// Its bell was rung, if it is a shared memory's; else as the readiness says.
-    pub(super) fn heed_connection(&mut self, key: Key, readiness: Readiness) {
+    pub(super) fn on_bell(&mut self, key: Key, readiness: Readiness) {
         match self.connections.get_mut(key) {
             Some(connection) if connection.socket.is_memory() => {
-                connection.socket.heed();
+                connection.socket.acknowledge_wake();
                 self.do_connection_in_memory(key);
             }
             Some(_) => self.do_connection(key, readiness),
@@ -170,7 +170,7 @@ impl EventLoop {
             State::Open if connection.behind => {}
             State::Open if readiness.readable && connection.is_heavy => self.put_behind(key),
             State::Open if readiness.readable => self.read(key),
-            State::Lingering { .. } => self.read_away(key),
+            State::Lingering { .. } => self.discard_input(key),
             _ => {}
         }
         if readiness.writable {
@@ -243,9 +243,9 @@ impl EventLoop {
     }
 
     /// Reads what nobody wants any more.
-    fn read_away(&mut self, key: Key) {
+    fn discard_input(&mut self, key: Key) {
         if let Some(connection) = self.connections.get_mut(key)
-            && connection.receive_away(&mut self.buffers)
+            && connection.receive_and_discard(&mut self.buffers)
         {
             self.close(key, None);
         }
@@ -345,7 +345,7 @@ impl EventLoop {
     }
 
     /// Ends a connection that speaks nothing that is spoken here.
-    fn turn_away(&mut self, key: Key, why: TurnedAway) {
+    fn turn_away(&mut self, key: Key, why: Rejection) {
         let Some(connection) = self.connections.get_mut(key) else {
             return;
         };
@@ -353,11 +353,11 @@ impl EventLoop {
             && let Some(Some(accepting)) = self.listeners.get(service)
         {
             ServerCounters::count(match why {
-                TurnedAway::Http1 => &accepting.counters.http1,
-                TurnedAway::Unknown => &accepting.counters.unknown,
+                Rejection::Http1 => &accepting.counters.http1,
+                Rejection::Unknown => &accepting.counters.unknown,
             });
         }
-        if why == TurnedAway::Http1 {
+        if why == Rejection::Http1 {
             connection.outbox.put(UPGRADE_REQUIRED);
         }
         connection.state = State::Closing;
@@ -381,7 +381,7 @@ impl EventLoop {
             }
             None if unsettled => {
                 connection.settle_by = None;
-                self.turn_away(key, TurnedAway::Unknown);
+                self.turn_away(key, Rejection::Unknown);
             }
             None => self.set_timer(key),
             Some(_) if unsettled => {
@@ -412,10 +412,10 @@ impl EventLoop {
     /// some answers are written, or some events have ended.
     pub(super) fn do_outputs(&mut self, key: Key) {
         let limits = self.limits(key);
-        self.hand_on(key, limits);
+        self.dispatch_outputs(key, limits);
     }
 
-    pub(super) fn hand_on(&mut self, key: Key, limits: Limits) {
+    pub(super) fn dispatch_outputs(&mut self, key: Key, limits: Limits) {
         let mut began = None;
         for count in 0_usize.. {
             let Some(connection) = self.connections.get_mut(key) else {
@@ -518,7 +518,7 @@ impl EventLoop {
             return;
         };
         let (service, context) = (*service, context.clone());
-        let asker = Asker {
+        let asker = TaskOrigin {
             connection: key,
             call,
         };
@@ -561,7 +561,7 @@ impl EventLoop {
         let Some(tasks) = self.services.get_mut(task.service) else {
             return;
         };
-        let Some((Asker { connection, call }, response)) = tasks.resume(task.place) else {
+        let Some((TaskOrigin { connection, call }, response)) = tasks.resume(task.place) else {
             return;
         };
         let (Some(call), Some(response)) = (call, response) else {
@@ -673,7 +673,7 @@ impl Limits {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TurnedAway {
+enum Rejection {
     Http1,
     Unknown,
 }
@@ -683,12 +683,12 @@ fn tell_protocol(
     listeners: &[Option<super::listener::Accepting>],
     buffer: &BytesMut,
     now: std::time::Instant,
-) -> Option<TurnedAway> {
+) -> Option<Rejection> {
     let Role::Server { service, .. } = connection.role else {
         return None;
     };
     let Some(Some(accepting)) = listeners.get(service) else {
-        return Some(TurnedAway::Unknown);
+        return Some(Rejection::Unknown);
     };
     match accepting.detect(buffer, now) {
         Detection::Undecided => None,
@@ -696,8 +696,8 @@ fn tell_protocol(
             connection.core = Some(core);
             None
         }
-        Detection::Http1 => Some(TurnedAway::Http1),
-        Detection::Unknown => Some(TurnedAway::Unknown),
+        Detection::Http1 => Some(Rejection::Http1),
+        Detection::Unknown => Some(Rejection::Unknown),
     }
 }
 

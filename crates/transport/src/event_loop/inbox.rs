@@ -87,7 +87,7 @@ pub(crate) enum Command {
         stream: Arc<StreamSlot>,
         message: Body,
     },
-    StreamLead {
+    StreamHeaders {
         stream: Arc<StreamSlot>,
         headers: Headers,
     },
@@ -199,7 +199,7 @@ impl Shared {
     }
 
     /// What wanted the loop not to wait has been seen to.
-    pub(crate) fn heed_interrupt(&self) {
+    pub(crate) fn acknowledge_interrupt(&self) {
         self.lock().interrupted = false;
     }
 

@@ -69,9 +69,9 @@ impl SendMessages for Sender {
         self.shared.push(send).map_err(|_| loop_ended())
     }
 
-    fn lead(&mut self, headers: Headers) {
+    fn send_headers(&mut self, headers: Headers) {
         let stream = Arc::clone(&self.stream);
-        let lead = Command::StreamLead { stream, headers };
+        let lead = Command::StreamHeaders { stream, headers };
         let _ended_already = self.shared.push(lead);
     }
 

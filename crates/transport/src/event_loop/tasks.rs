@@ -29,7 +29,7 @@ pub(crate) enum Work {
 
 /// Who asked for a task: a call or, when it has no number, an event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asker {
+pub(crate) struct TaskOrigin {
     pub(crate) connection: Key,
     pub(crate) call: Option<CallId>,
 }
@@ -46,9 +46,9 @@ pub(crate) enum Progress {
 pub(crate) trait Tasks {
     fn kind_of(&self) -> KindOf;
     /// Begins a task.
-    fn begin(&mut self, asker: Asker, context: CallContext, work: Work) -> Progress;
+    fn begin(&mut self, asker: TaskOrigin, context: CallContext, work: Work) -> Progress;
     /// Polls a task that was woken; `None` when there is none any more or it still waits.
-    fn resume(&mut self, place: usize) -> Option<(Asker, Option<Response>)>;
+    fn resume(&mut self, place: usize) -> Option<(TaskOrigin, Option<Response>)>;
     /// Drops a task: nobody waits for it.
     fn abandon(&mut self, place: usize);
 }
@@ -102,7 +102,7 @@ struct Place<F> {
     waker: Waker,
     /// Whether the waker has asked for a poll that has not come yet.
     queued: Arc<TaskWaker>,
-    asker: Option<Asker>,
+    asker: Option<TaskOrigin>,
 }
 
 pub(super) struct TaskWaker {
@@ -214,7 +214,7 @@ where
         })
     }
 
-    fn begin(&mut self, asker: Asker, context: CallContext, work: Work) -> Progress {
+    fn begin(&mut self, asker: TaskOrigin, context: CallContext, work: Work) -> Progress {
         let place = self.free_place();
         let future = (self.make)(Arc::clone(&self.service), context, work);
         self.places[place].asker = Some(asker);
@@ -223,7 +223,7 @@ where
             .map_or(Progress::Waits(place), Progress::Done)
     }
 
-    fn resume(&mut self, place: usize) -> Option<(Asker, Option<Response>)> {
+    fn resume(&mut self, place: usize) -> Option<(TaskOrigin, Option<Response>)> {
         let task = self.places.get(place)?;
         task.queued.take();
         let asker = task.asker?;

@@ -7,7 +7,7 @@ use super::core::{check_headers, too_long};
 use super::fields::FieldList;
 use super::flow::{TOO_MUCH, only_message};
 use super::head::{self, Media};
-use super::leads::Shape;
+use super::header_prefixes::Shape;
 use bytes::Bytes;
 use corewire_message::{
     Body, CallError, CallKind, Code, ErrorKind, Headers, Origin, Request, Response, Status,

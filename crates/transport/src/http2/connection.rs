@@ -4,8 +4,8 @@ use super::body::Arena;
 use super::call::Call;
 use super::config::{Config, Flavour};
 use super::fields::BinaryValues;
+use super::header_prefixes::HeaderPrefixCache;
 use super::keep_alive::KeepAlive;
-use super::leads::Leads;
 use super::operations::Operations;
 use super::received::Received;
 use super::varying::Varying;
@@ -36,7 +36,7 @@ pub struct Connection {
     pub(super) arena: Arena,
     pub(super) scratch: Scratch,
     pub(super) varying: Varying,
-    pub(super) leads: Leads,
+    pub(super) leads: HeaderPrefixCache,
     pub(super) keep_alive: KeepAlive,
     pub(super) drain: Drain,
     pub(super) peer_drains: bool,
@@ -149,7 +149,7 @@ impl Connection {
             arena: Arena::default(),
             scratch: Scratch::default(),
             varying: Varying::default(),
-            leads: Leads::new(),
+            leads: HeaderPrefixCache::new(),
             keep_alive: KeepAlive::new(config.keep_alive_interval, config.keep_alive_timeout, now),
             drain: Drain::No,
             peer_drains: false,

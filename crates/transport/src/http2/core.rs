@@ -173,7 +173,7 @@ impl Core for Connection {
         }
     }
 
-    fn lead(&mut self, call: CallId, headers: &Headers) {
+    fn send_headers(&mut self, call: CallId, headers: &Headers) {
         let stream = call.number();
         let known = self
             .calls

@@ -351,9 +351,9 @@ impl Core for Secured {
         }
     }
 
-    fn lead(&mut self, call: CallId, headers: &Headers) {
+    fn send_headers(&mut self, call: CallId, headers: &Headers) {
         if let Some(core) = self.core_mut() {
-            core.lead(call, headers);
+            core.send_headers(call, headers);
         }
     }
 

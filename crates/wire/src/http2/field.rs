@@ -93,7 +93,11 @@ impl Section {
 
     /// Adds these fields; `false` when one is longer than a section holds. It is empty then.
     #[must_use]
-    pub(super) fn put_all(&mut self, lead: Option<&mut Lead>, fields: &[Field<'_>]) -> bool {
+    pub(super) fn put_all(
+        &mut self,
+        lead: Option<&mut HeaderPrefix>,
+        fields: &[Field<'_>],
+    ) -> bool {
         if let Some(lead) = lead {
             self.append(&lead.section);
         }
@@ -167,20 +171,20 @@ impl Section {
 ///
 /// It belongs to one session, whatever that knows of fields.
 #[derive(Debug)]
-pub struct Lead {
+pub struct HeaderPrefix {
     section: Section,
     block: Vec<u8>,
     /// The encoder's version by which `block` was made.
     version: Option<u64>,
 }
 
-impl Default for Lead {
+impl Default for HeaderPrefix {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Lead {
+impl HeaderPrefix {
     /// One without fields.
     #[must_use]
     pub const fn new() -> Self {
@@ -275,7 +279,7 @@ mod tests {
     /// What is compressed at once must change no table: a lead that would is not remembered either.
     #[test]
     fn a_lead_that_is_in_no_table_is_refused_each_time() {
-        let mut lead = Lead::new();
+        let mut lead = HeaderPrefix::new();
         assert!(lead.put(&Field::fixed("x-lead", "1")));
         let mut encoder = Encoder::new();
         for _ in 0..3 {
@@ -287,7 +291,7 @@ mod tests {
     #[test]
     fn what_was_compressed_before_is_compressed_again_when_indices_have_changed() {
         let field = |name, value| Field::named(name, value);
-        let mut lead = Lead::new();
+        let mut lead = HeaderPrefix::new();
         assert_eq!(lead.first(), None);
         assert!(lead.put(&field("x-lead", b"1")));
         assert_eq!(lead.first(), Some((&b"x-lead"[..], &b"1"[..])));

@@ -7,7 +7,7 @@
 
 use super::frame::{DATA, END_HEADERS, END_STREAM, HEAD, HEADERS, Head};
 use super::session::{Role, Session};
-use super::{Field, Lead, Sink};
+use super::{Field, HeaderPrefix, Sink};
 
 /// Octets that wait this way; what comes when there are more waits for its turn in the queues.
 const MOST: usize = 32 << 10;
@@ -46,7 +46,7 @@ impl Session {
     pub(super) fn section_now(
         &mut self,
         stream: u32,
-        lead: Option<&mut Lead>,
+        lead: Option<&mut HeaderPrefix>,
         fields: &[Field<'_>],
         ends: bool,
     ) -> bool {

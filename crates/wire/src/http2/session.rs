@@ -14,7 +14,7 @@ use super::sections::Sections;
 use super::settings::{self, DEFAULT_WINDOW, SettingsExchange};
 use super::stream::{Sending, Streams};
 use super::transmit::Control;
-use super::{Error, ErrorCode, Event, Field, Fields, Lead, Limits};
+use super::{Error, ErrorCode, Event, Field, Fields, HeaderPrefix, Limits};
 use crate::hpack;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -133,7 +133,7 @@ impl Session {
     /// When no stream can be opened.
     pub fn request(
         &mut self,
-        mut lead: Option<&mut Lead>,
+        mut lead: Option<&mut HeaderPrefix>,
         fields: &[Field<'_>],
         has_body: bool,
     ) -> Result<u32, Error> {
@@ -184,7 +184,7 @@ impl Session {
     pub fn answer(
         &mut self,
         stream: u32,
-        mut lead: Option<&mut Lead>,
+        mut lead: Option<&mut HeaderPrefix>,
         fields: &[Field<'_>],
         has_body: bool,
     ) -> Result<(), Error> {

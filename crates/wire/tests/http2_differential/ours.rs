@@ -9,7 +9,7 @@ use std::time::Instant;
 
 pub(crate) struct Session {
     session: http2::Session,
-    lead: http2::Lead,
+    lead: http2::HeaderPrefix,
     now: Instant,
     /// Octets that came and were not taken.
     input: Vec<u8>,
@@ -62,7 +62,7 @@ impl Session {
             Role::Server
         };
         Self {
-            lead: http2::Lead::new(),
+            lead: http2::HeaderPrefix::new(),
             session: http2::Session::new(role, &limits).expect("what HTTP/2 can say"),
             now,
             input: Vec::new(),
@@ -212,7 +212,10 @@ impl Session {
 const LEAD: usize = 4;
 
 /// What was kept, when the request begins alike.
-fn lead<'l>(lead: &'l mut http2::Lead, fields: &[http2::Field<'_>]) -> &'l mut http2::Lead {
+fn lead<'l>(
+    lead: &'l mut http2::HeaderPrefix,
+    fields: &[http2::Field<'_>],
+) -> &'l mut http2::HeaderPrefix {
     let fields = &fields[..LEAD];
     let parts = |field: http2::Field<'_>| {
         let (name, value) = field.parts();

@@ -238,7 +238,7 @@ async fn accept(ue: &mut Ue, request: &RegistrationRequest) -> Result<Reached, E
 /// accept may be lost: it is repeated (T3550), and the UE stays registered under both of its names
 /// whatever comes (TS 24.501, 5.5.1.2.8).
 async fn completed(ue: &mut Ue, accept: &NasMessage, mut from_gnb: bool) -> Reached {
-    enum Came {
+    enum CompletionEvent {
         Nas(Vec<u8>),
         Ngap(Box<NgapMessage>),
     }
@@ -247,13 +247,15 @@ async fn completed(ue: &mut Ue, accept: &NasMessage, mut from_gnb: bool) -> Reac
     while from_ue || from_gnb {
         let came = ue
             .wait(until, |event| match event {
-                Event::Nas(_, octets) => Ok(Came::Nas(octets)),
-                Event::Ngap(_, message) if !is_release_request(&message) => Ok(Came::Ngap(message)),
+                Event::Nas(_, octets) => Ok(CompletionEvent::Nas(octets)),
+                Event::Ngap(_, message) if !is_release_request(&message) => {
+                    Ok(CompletionEvent::Ngap(message))
+                }
                 other => Err(other),
             })
             .await;
         match came {
-            Ok(Came::Nas(octets)) => match ue.read(&octets) {
+            Ok(CompletionEvent::Nas(octets)) => match ue.read(&octets) {
                 Ok(uplink) => match uplink.message {
                     NasMessage::RegistrationComplete(_) => {
                         from_ue = false;
@@ -268,7 +270,7 @@ async fn completed(ue: &mut Ue, accept: &NasMessage, mut from_gnb: bool) -> Reac
                 },
                 Err(error) => ue.send_5gmm_status(&error),
             },
-            Ok(Came::Ngap(message)) => {
+            Ok(CompletionEvent::Ngap(message)) => {
                 from_gnb &= !session_transport::is_context_answer(&message);
                 session_transport::on_answer(ue, *message).await;
             }

@@ -373,6 +373,27 @@ fn clients_that_reset_more_streams_than_they_may_are_an_attack_and_servers_may()
     assert_eq!(pair.client.terminated(), None);
 }
 
+/// What was published as "MadeYouReset": whole requests, each followed by a frame that makes the server reset
+/// the stream while its handler works.
+#[test]
+fn clients_that_make_the_server_reset_streams_are_an_attack() {
+    let limits = Limits {
+        glitches: (5, 1),
+        ..Limits::default()
+    };
+    // A window update of nothing, and a window that overflows (RFC 9113, 6.9 and 6.9.1).
+    for update in [[0, 0, 0, 0], [0x7f, 0xff, 0xff, 0xff]] {
+        let mut server = greeted(&limits);
+        for count in 0..6u32 {
+            assert_eq!(server.terminated(), None, "{update:?}, {count}");
+            let stream = 2 * count + 1;
+            let provoking = frame(WINDOW_UPDATE, 0, stream, &update);
+            tell(&mut server, &[post(stream, 1), provoking].concat());
+        }
+        assert_eq!(server.terminated(), Some(ErrorCode::ENHANCE_YOUR_CALM));
+    }
+}
+
 #[test]
 fn a_malformed_section_ends_its_stream() {
     let malformed = |flags| {

@@ -1,7 +1,7 @@
 //! What our header sections begin with: the same from call to call, put together once.
 
 use super::head;
-use corewire_wire::http2::{Field, Lead};
+use corewire_wire::http2::{Field, HeaderPrefix};
 use corewire_wire::mapping::method::Method;
 
 /// Requests that are remembered; a power of two.
@@ -45,16 +45,16 @@ impl Shape {
 
 /// The beginnings of the header sections of one connection.
 #[derive(Debug)]
-pub(super) struct Leads {
+pub(super) struct HeaderPrefixCache {
     requests: [Request; PLACES],
     /// Paths in a row that were not remembered.
     varied: u8,
     /// The beginning of a request whose path will not come again: its method, scheme and authority.
-    begun: Lead,
+    begun: HeaderPrefix,
     /// An answer over gRPC.
-    pub(super) grpc: Lead,
+    pub(super) grpc: HeaderPrefix,
     /// An answer of status 200.
-    pub(super) ok: Lead,
+    pub(super) ok: HeaderPrefix,
 }
 
 #[derive(Debug, Default)]
@@ -62,16 +62,16 @@ struct Request {
     path: Vec<u8>,
     method: Option<Method>,
     shape: Shape,
-    lead: Lead,
+    lead: HeaderPrefix,
 }
 
-impl Leads {
+impl HeaderPrefixCache {
     pub(super) fn new() -> Self {
         let ok = Field::fixed(":status", "200");
         Self {
             requests: Default::default(),
             varied: 0,
-            begun: Lead::new(),
+            begun: HeaderPrefix::new(),
             grpc: lead(&[ok, Field::fixed("content-type", head::GRPC_MEDIA_TYPE)]),
             ok: lead(&[ok]),
         }
@@ -85,7 +85,7 @@ impl Leads {
         path: &'l [u8],
         shape: Shape,
     ) -> (
-        &'l mut Lead,
+        &'l mut HeaderPrefix,
         [Option<Field<'l>>; 2],
         &'static [Field<'static>],
     ) {
@@ -135,8 +135,8 @@ impl Leads {
     }
 }
 
-fn lead(fields: &[Field<'_>]) -> Lead {
-    let mut lead = Lead::new();
+fn lead(fields: &[Field<'_>]) -> HeaderPrefix {
+    let mut lead = HeaderPrefix::new();
     for field in fields {
         let _fits = lead.put(field);
     }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     /// The fields that a request begins with, as its peer reads them.
-    fn read(leads: &mut Leads, path: &str, shape: Shape) -> String {
+    fn read(leads: &mut HeaderPrefixCache, path: &str, shape: Shape) -> String {
         let (lead, own, fixed) =
             leads.request(Method::Post, b"smf.example", path.as_bytes(), shape);
         let mut text = String::new();
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn all_fields_are_there_however_often_a_path_comes() {
-        let mut leads = Leads::new();
+        let mut leads = HeaderPrefixCache::new();
         for round in 0..100 {
             let long = "/".repeat(if round % 7 == 0 { 3000 } else { 30 });
             for path in [long, format!("/varies/{round}"), "/same".to_owned()] {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn paths_that_never_come_again_stay_out_of_the_tables() {
-        let mut leads = Leads::new();
+        let mut leads = HeaderPrefixCache::new();
         let mut indexed = 0;
         for round in 0..100 {
             let path = format!("/nudm-sdm/v2/imsi-{round:015}");

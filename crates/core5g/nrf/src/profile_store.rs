@@ -1,5 +1,5 @@
 //! Who is registered, and for how long: profiles as they came. A sans-IO core: time is an argument, and
-//! what happened comes out of [`Book::poll`].
+//! what happened comes out of [`ProfileStore::poll`].
 
 use corewire_core5g_sbi::Problem;
 use corewire_core5g_sbi::model::nrf::NfProfile;
@@ -73,14 +73,14 @@ struct Entry {
 
 /// The book.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct ProfileStore {
     entries: BTreeMap<String, Entry>,
     due: BTreeSet<(Instant, String)>,
     events: VecDeque<Event>,
     generation: u64,
 }
 
-impl Book {
+impl ProfileStore {
     /// Takes a profile under this id; gives it and whether it is new.
     ///
     /// # Errors
