@@ -77,7 +77,7 @@ impl EventLoop {
         // The core's last words tell the peer what it did wrong; it may be gone. They go before the
         // core learns of the end, since from then on it has nothing more to say.
         if connection.state != State::Connecting {
-            let _peer_gone = connection.flush(now);
+            let _peer_gone = connection.flush_last(now);
         }
         connection.end_core(now);
         self.dispatch_outputs(key, Limits::NONE);

@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 const RECEIVES_A_TURN: usize = 4;
 pub(crate) const SHARE_OF_A_TURN: Duration = Duration::from_micros(500);
 
+/// Octets written to one socket in one turn, and at most a piece more: a peer that reads as fast as the loop
+/// writes would have it for the whole of a long answer.
+const WRITTEN_A_TURN: usize = 256 * 1024;
+
 /// A peer is read for so many octets while none of its events can begin, since answers to pings and
 /// credit are among them.
 const READ_AHEAD: usize = 32 * 1024;
@@ -248,19 +252,31 @@ impl Connection {
         to_come > 0 && is_half(self.unwritten, in_flight + to_come)
     }
 
-    /// Writes what waits, as far as the kernel takes it. An error means that the peer is gone.
+    /// Writes what waits, as far as the kernel takes it and this turn is for it. An error means that the peer
+    /// is gone.
     pub(crate) fn flush(&mut self, now: Instant) -> io::Result<()> {
+        self.write(now, WRITTEN_A_TURN)
+    }
+
+    /// The same when there is no next turn: all that the kernel takes.
+    pub(crate) fn flush_last(&mut self, now: Instant) -> io::Result<()> {
+        self.write(now, usize::MAX)
+    }
+
+    fn write(&mut self, now: Instant, share: usize) -> io::Result<()> {
         if self.state == State::Connecting {
             return Ok(());
         }
         self.unwritten = 0;
+        let mut written = 0;
         loop {
             if let Some(core) = &mut self.core
                 && self.outbox.budget() > 0
             {
                 core.poll_transmit(now, &mut self.outbox);
             }
-            if self.outbox.is_empty() {
+            // What is left goes in a next turn, when epoll says that there is room.
+            if self.outbox.is_empty() || written >= share {
                 return Ok(());
             }
             let sent = if self.outbox.pieces() == 1 {
@@ -271,7 +287,10 @@ impl Connection {
                 self.socket.send_now(&slices[..count])
             };
             match sent {
-                Ok(count) => self.outbox.advance(count),
+                Ok(count) => {
+                    self.outbox.advance(count);
+                    written += count;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),
             }

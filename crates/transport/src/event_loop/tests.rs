@@ -283,3 +283,46 @@ fn spawned_tasks_are_dropped_with_their_loop() {
     handle.spawn(async move { drop(late) });
     assert_eq!(Arc::strong_count(&held), 1);
 }
+
+/// A peer that reads a long answer as fast as it is written.
+#[test]
+fn one_turn_writes_a_bounded_part_of_a_long_answer() {
+    const LONG: usize = 8 << 20;
+    struct Long;
+    impl Service for Long {
+        async fn call(&self, _context: &CallContext, _request: Request) -> Response {
+            Response::ok(Body::from(vec![0; LONG]))
+        }
+    }
+    let mut event_loop = EventLoop::new().unwrap();
+    let address = event_loop
+        .listen(&anywhere(), Arc::new(Long), Arc::default())
+        .unwrap();
+    let endpoint = Endpoint::new(Protocol::Native, address);
+    let peer = std::thread::spawn(move || {
+        use corewire_message::blocking::Caller as _;
+        let client = crate::blocking::Client::new(endpoint, ClientOptions::default());
+        let answer = client.call(Request::new(HANG)).unwrap();
+        assert_eq!(answer.body.len(), LONG);
+    });
+    let (mut waited, mut most) = (0, 0);
+    let end = clock() + Duration::from_secs(30);
+    while !peer.is_finished() {
+        assert!(clock() < end, "the answer does not come");
+        event_loop.run_once(Some(MILLI)).unwrap();
+        let waits = match event_loop.connections.keys()[..] {
+            [key] => event_loop.connections.get_mut(key).unwrap().waiting(),
+            _ => 0,
+        };
+        if waits == 0 && waited == 0 {
+            continue;
+        }
+        // In the turn of the request the whole answer is there, and its first part goes.
+        let before = if waited == 0 { LONG } else { waited };
+        most = most.max(before.saturating_sub(waits));
+        waited = waits;
+    }
+    peer.join().unwrap();
+    assert!(most > 0, "it was never seen waiting");
+    assert!(most <= 512 << 10, "{most} octets in one turn");
+}
