@@ -114,21 +114,43 @@ pub struct EventLoop {
     ready: Vec<TaskRef>,
     /// The time of this turn, read once after each wait.
     now: Instant,
-    busy_poll: Duration,
-    /// When something last happened: busy polling ends `busy_poll` later.
-    active: Instant,
+    waiting: Waiting,
     phase: Phase,
     shm_links: ShmLinks,
-    /// How long a turn waits awake: of one who serves.
+    /// A call's end was told in this turn.
+    told: bool,
+    /// A timer is set to give memory back.
+    gives_back_later: bool,
+}
+
+/// How a turn waits: it asks again and again for a while before it sleeps, where that pays.
+struct Waiting {
+    /// For so long after something happened it never sleeps.
+    busy_poll: Duration,
+    /// When something last happened.
+    active: Instant,
+    /// How long it spins before it sleeps: a loop that serves.
     serving_patience: Duration,
     /// The same of a program that drives its loop and waits for answers: the most patient channel's.
     calling_patience: Duration,
     /// Whether that pays.
     spin: AdaptiveSpin,
-    /// A call's end was told in this turn.
-    told: bool,
-    /// A timer is set to give memory back.
-    gives_back_later: bool,
+}
+
+impl Waiting {
+    fn new(now: Instant) -> Self {
+        Self {
+            busy_poll: Duration::ZERO,
+            active: now,
+            serving_patience: Duration::ZERO,
+            calling_patience: Duration::ZERO,
+            spin: AdaptiveSpin::new(),
+        }
+    }
+
+    fn polls(&self, now: Instant) -> bool {
+        self.busy_poll > Duration::ZERO && now < after(self.active, self.busy_poll)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,13 +198,9 @@ impl EventLoop {
             to_come: 0,
             ready: Vec::new(),
             now,
-            busy_poll: Duration::ZERO,
-            active: now,
+            waiting: Waiting::new(now),
             phase: Phase::Running,
             shm_links: ShmLinks::new(),
-            serving_patience: Duration::ZERO,
-            calling_patience: Duration::ZERO,
-            spin: AdaptiveSpin::new(),
             told: false,
             gives_back_later: false,
         })
@@ -197,7 +215,7 @@ impl EventLoop {
     /// Asks again and again for so long after something happened before sleeping. Burns the CPU
     /// meanwhile; pays only when both ends have a core each. Default zero: off.
     pub const fn set_busy_poll(&mut self, busy_poll: Duration) {
-        self.busy_poll = busy_poll;
+        self.waiting.busy_poll = busy_poll;
     }
 
     /// Serves connections that come in at `address`; gives the address with its port.
@@ -224,9 +242,10 @@ impl EventLoop {
         let address = socket.address()?;
         let token = Token(u64::from(source::LISTENER) << 56 | self.listeners.len() as u64);
         self.epoll.add(socket.as_fd(), token, Interest::Read)?;
-        self.busy_poll = self.busy_poll.max(options.busy_poll);
+        self.waiting.busy_poll = self.waiting.busy_poll.max(options.busy_poll);
         self.shm_links.window = options.patience;
-        self.serving_patience = self
+        self.waiting.serving_patience = self
+            .waiting
             .serving_patience
             .max(options.patience.min(SERVING_PATIENCE));
         let tasks = tasks::tasks_of(service, Arc::clone(&self.shared), self.services.len());
@@ -248,7 +267,7 @@ impl EventLoop {
     /// When the kernel refuses to wait; the loop has ended and calls in flight have failed then.
     pub fn run(&mut self) -> io::Result<()> {
         while self.phase != Phase::Ended {
-            if let Err(error) = self.turn(None, self.serving_patience) {
+            if let Err(error) = self.turn(None, self.waiting.serving_patience) {
                 self.end();
                 return Err(error);
             }
@@ -268,9 +287,9 @@ impl EventLoop {
     /// When the kernel refuses to wait.
     pub fn run_once(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         let patience = if self.listeners.is_empty() {
-            self.calling_patience
+            self.waiting.calling_patience
         } else {
-            self.serving_patience
+            self.waiting.serving_patience
         };
         self.turn(timeout, patience)?;
         Ok(self.phase != Phase::Ended)
@@ -307,7 +326,7 @@ impl EventLoop {
                 }
             }
             let timeout = flag.1.load(Ordering::Acquire).then_some(Duration::ZERO);
-            self.turn(timeout, self.serving_patience)?;
+            self.turn(timeout, self.waiting.serving_patience)?;
             if self.phase == Phase::Ended {
                 return Err(io::Error::other("the event loop was stopped"));
             }
@@ -329,7 +348,7 @@ impl EventLoop {
         };
         let ready = self.wait(timeout, patience)?;
         if ready > 0 || self.shm_links.has_news() {
-            self.active = self.now;
+            self.waiting.active = self.now;
             self.shm_links.happened();
         }
         for index in 0..ready {
@@ -347,8 +366,7 @@ impl EventLoop {
 
     /// Waits for readiness; gives how much of it there is and sets the turn's time.
     fn wait(&mut self, timeout: Option<Duration>, patience: Duration) -> io::Result<usize> {
-        let polling =
-            self.busy_poll > Duration::ZERO && self.now < after(self.active, self.busy_poll);
+        let polling = self.waiting.polls(self.now);
         self.arm()?;
         let ready = if !self.shm_links.is_empty() {
             self.wait_with_memories(if polling {
@@ -361,7 +379,7 @@ impl EventLoop {
         } else {
             let is_patient =
                 patience > Duration::ZERO && timeout.is_none_or(|timeout| timeout >= patience);
-            let is_awake = is_patient && may_yield(self.now) && self.spin.should_spin();
+            let is_awake = is_patient && may_yield(self.now) && self.waiting.spin.should_spin();
             let ready = if is_awake {
                 self.wait_awake(timeout, patience)
             } else {
@@ -380,11 +398,11 @@ impl EventLoop {
         while awake.yield_now() {
             let ready = self.epoll.wait(Some(Duration::ZERO))?;
             if ready > 0 {
-                self.spin.learn_from(awake.end(true));
+                self.waiting.spin.learn_from(awake.end(true));
                 return Ok(ready);
             }
         }
-        self.spin.learn_from(awake.end(false));
+        self.waiting.spin.learn_from(awake.end(false));
         self.epoll.wait(timeout)
     }
 

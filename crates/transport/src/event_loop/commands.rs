@@ -39,7 +39,7 @@ impl EventLoop {
                 self.now = self.now.max(clock());
             }
             if !nothing {
-                self.active = self.now;
+                self.waiting.active = self.now;
             }
             self.to_come = commands.len();
             for command in commands.drain(..) {
@@ -68,7 +68,7 @@ impl EventLoop {
                 if self.channels.len() <= channel {
                     self.channels.resize_with(channel + 1, || None);
                 }
-                self.calling_patience = self.calling_patience.max(options.patience);
+                self.waiting.calling_patience = self.waiting.calling_patience.max(options.patience);
                 self.channels[channel] = Some(Channel::new(endpoint, options, watcher, self.now));
             }
             Command::RemoveChannel { channel } => self.remove_channel(channel),

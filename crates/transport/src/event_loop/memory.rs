@@ -11,7 +11,8 @@ use std::time::Duration;
 impl EventLoop {
     /// Waits as [`Epoll::wait`](corewire_sys::Epoll::wait) does, and for news in shared memory.
     pub(super) fn wait_with_memories(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
-        if timeout != Some(Duration::ZERO) && self.shm_links.is_awake(self.now, self.active) {
+        if timeout != Some(Duration::ZERO) && self.shm_links.is_awake(self.now, self.waiting.active)
+        {
             for _ in 0..LOOKS_A_TURN {
                 if self.shm_links.look(&mut self.connections) {
                     self.shm_links.polling.learn(true);
