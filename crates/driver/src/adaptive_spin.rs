@@ -108,7 +108,7 @@ pub struct SpinWait {
 }
 
 impl SpinWait {
-    /// Begins one that lasts as long, and [`LOOKS`] looks at least.
+    /// Begins one that lasts as long, and eight looks at least.
     #[inline]
     #[must_use]
     pub fn begin(now: Instant, lasts: Duration) -> Self {
