@@ -1075,6 +1075,28 @@ fn a_disk_that_refused_while_a_log_was_shortened_is_tried_before_changes_are_tak
 }
 
 #[test]
+fn a_log_that_cannot_be_shortened_is_as_good_as_before_and_tried_again_later() {
+    let disk = Disk::new();
+    let (log, now) = grown(&disk);
+    let number = disk.calls().len() as u64;
+    disk.set_fault(Some((When::From(number), Fault::Error(NO_SPACE))));
+    let contents = giving(values(1, 1), |_| ());
+    assert_eq!(step(&log, &contents, &|| now), Next::Again);
+    disk.set_fault(None);
+    assert_eq!(lock(&log).status(now).state, State::Serving);
+    let (name, value) = (Bytes::from_static(b"b"), Bytes::from_static(b"2"));
+    lock(&log).append(now, &name, Some(&value)).unwrap();
+    let long = written(&disk).len();
+    for (time, is_short) in [
+        (SHORTEN_AGAIN - Duration::from_millis(1), false),
+        (SHORTEN_AGAIN, true),
+    ] {
+        while step(&log, &contents, &|| now + time) == Next::Again {}
+        assert_eq!(written(&disk).len() < long, is_short, "after {time:?}");
+    }
+}
+
+#[test]
 fn who_waits_for_a_change_is_woken_once_when_it_is_settled_either_way() {
     struct Count(std::sync::atomic::AtomicU32);
     impl std::task::Wake for Count {
