@@ -53,7 +53,7 @@ fn samples() -> Vec<Sample> {
         .replace("SUPI", SUPI);
     let transfer = r#"{"n1MessageContainer":{"n1MessageClass":"SM","n1MessageContent":{"contentId":"5gnas-sm"}},"pduSessionId":5}"#;
     let amf = r#"{"amfInstanceId":"a","deregCallbackUri":"http://127.0.0.1:9/x","guami":{"plmnId":{"mcc":"001","mnc":"01"},"amfId":"020040"},"ratType":"NR","initialRegistrationInd":true}"#;
-    let profile = r#"{"nfInstanceId":"h-1","nfType":"AF","nfStatus":"REGISTERED","ipv4Addresses":["127.0.0.1"],"heartBeatTimer":1,
+    let profile = r#"{"nfInstanceId":"00000000-0000-4000-8000-0000000000b1","nfType":"AF","nfStatus":"REGISTERED","ipv4Addresses":["127.0.0.1"],"heartBeatTimer":1,
         "plmnList":[{"mcc":"001","mnc":"01"}],"sNssais":[{"sst":1,"sd":"010203"}],"fqdn":"a.b","capacity":3,"nfServices":[{"serviceInstanceId":"x",
         "serviceName":"naf-x","versions":[{"apiVersionInUri":"v1","apiFullVersion":"1.0.0"}],"scheme":"http","nfServiceStatus":"REGISTERED",
         "ipEndPoints":[{"ipv4Address":"127.0.0.1","port":9}]}]}"#;
@@ -127,14 +127,14 @@ fn samples() -> Vec<Sample> {
         Sample(
             "nrf",
             "PUT",
-            "nnrf-nfm/v1/nf-instances/h-1",
+            "nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000000b1",
             JSON,
             json(profile),
         ),
         Sample(
             "nrf",
             "PATCH",
-            "nnrf-nfm/v1/nf-instances/h-1",
+            "nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000000b1",
             "application/json-patch+json",
             json(
                 r#"[{"op":"replace","path":"/nfStatus","value":"REGISTERED"},{"op":"add","path":"/nfServices/0/priority","value":7},{"op":"copy","from":"/fqdn","path":"/x"}]"#,
@@ -161,7 +161,7 @@ fn samples() -> Vec<Sample> {
             "POST",
             "oauth2/token",
             "application/x-www-form-urlencoded",
-            b"grant_type=client_credentials&nfInstanceId=h-1&nfType=AF&targetNfType=AF&scope=naf-x"
+            b"grant_type=client_credentials&nfInstanceId=00000000-0000-4000-8000-0000000000b1&nfType=AF&targetNfType=AF&scope=naf-x"
                 .to_vec(),
         ),
         Sample(

@@ -81,14 +81,16 @@ fn token(nrf: &Nf, target: &str, service: &str) -> String {
 
 /// The same, and what came of it.
 fn asked_for_token(nrf: &Nf, target: &str, service: &str) -> (u16, String) {
-    let url = format!("http://{}/nnrf-nfm/v1/nf-instances/amf-1", nrf.address);
-    let profile =
-        r#"{"nfInstanceId":"amf-1","nfType":"AMF","nfStatus":"REGISTERED","heartBeatTimer":60}"#;
+    let url = format!(
+        "http://{}/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000003f1",
+        nrf.address
+    );
+    let profile = r#"{"nfInstanceId":"00000000-0000-4000-8000-0000000003f1","nfType":"AMF","nfStatus":"REGISTERED","heartBeatTimer":60}"#;
     let (status, body) = curl(&["-X", "PUT", &url, "-d", profile]);
     assert!(matches!(status, 200 | 201), "{body}");
     let url = format!("http://{}/oauth2/token", nrf.address);
     let form = format!(
-        "grant_type=client_credentials&nfInstanceId=amf-1&targetNfType={target}&scope={service}"
+        "grant_type=client_credentials&nfInstanceId=00000000-0000-4000-8000-0000000003f1&targetNfType={target}&scope={service}"
     );
     curl(&[&url, "-d", &form])
 }
@@ -244,8 +246,11 @@ fn who_does_not_know_the_secret_neither_registers_nor_has_tokens() {
     let secret = file.display().to_string();
     let nrf = Nf::start(&["nrf", "--client-secret", &secret]);
     let _udm = Nf::start(&["udm", "--nrf", &nrf.address, "--client-secret", &secret]);
-    let url = format!("http://{}/nnrf-nfm/v1/nf-instances/amf-1", nrf.address);
-    let profile = r#"{"nfInstanceId":"amf-1","nfType":"AMF","nfStatus":"REGISTERED"}"#;
+    let url = format!(
+        "http://{}/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000003f1",
+        nrf.address
+    );
+    let profile = r#"{"nfInstanceId":"00000000-0000-4000-8000-0000000003f1","nfType":"AMF","nfStatus":"REGISTERED"}"#;
     let (status, body) = curl(&["-i", "-X", "PUT", &url, "-d", profile]);
     assert_eq!(status, 401, "{body}");
     assert!(body.contains("www-authenticate: Bearer"), "{body}");
@@ -255,7 +260,7 @@ fn who_does_not_know_the_secret_neither_registers_nor_has_tokens() {
         201
     );
     let url = format!("http://{}/oauth2/token", nrf.address);
-    let form = "grant_type=client_credentials&nfInstanceId=amf-1&targetNfType=UDM&scope=nudm-sdm";
+    let form = "grant_type=client_credentials&nfInstanceId=00000000-0000-4000-8000-0000000003f1&targetNfType=UDM&scope=nudm-sdm";
     let (status, body) = curl(&[&url, "-d", form]);
     assert_eq!(
         (status, body.contains("invalid_client")),

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 pub(super) const MAX_INSTANCES: usize = 20_000;
 /// Octets of one profile.
 pub(super) const MAX_PROFILE: usize = 256 << 10;
-/// Octets of an instance's id; the standard's are UUIDs.
-const MAX_ID: usize = 64;
+/// Letters of a type.
+const MAX_TYPE: usize = 64;
 /// Seconds between heartbeats where a profile does not say.
 const HEARTBEAT: u32 = 10;
 /// Seconds between heartbeats that a profile may ask for.
@@ -253,18 +253,23 @@ pub(super) fn tag_of(octets: &[u8]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// An instance's id is a UUID (TS 29.571, 5.3.2; RFC 9562, 4).
+fn is_uuid(id: &str) -> bool {
+    let is_hexadecimal = |group: &str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.split('-').all(is_hexadecimal)
+}
+
 fn read(id: &str, mut document: Value) -> Result<Profile, Problem> {
     let view: NfProfile =
         serde_json::from_value(document.clone()).map_err(|error| unreadable(&error))?;
-    let good = |octet: u8| octet.is_ascii_graphic() && !b"/|\"".contains(&octet);
-    if id.len() > MAX_ID || !id.bytes().all(good) {
+    if !is_uuid(id) {
         return Err(Problem::mandatory_incorrect("nfInstanceID", "no UUID"));
     }
     if !view.nf_instance_id.eq_ignore_ascii_case(id) {
         let reason = "another instance than the path's";
         return Err(Problem::mandatory_incorrect("/nfInstanceId", reason));
     }
-    if view.nf_type.is_empty() || view.nf_type.len() > MAX_ID {
+    if view.nf_type.is_empty() || view.nf_type.len() > MAX_TYPE {
         return Err(Problem::mandatory_incorrect("/nfType", "1 to 64 letters"));
     }
     let asked = view.heart_beat_timer.unwrap_or(HEARTBEAT);

@@ -200,16 +200,27 @@ fn everything_that_was_recorded_is_answered_as_its_sender_expects() {
 #[test]
 fn a_profile_is_made_replaced_read_and_ended() {
     let router = nrf();
-    let made = register(&router, "u-1", json!({}));
+    let made = register(&router, "00000000-0000-4000-8000-0000000000d1", json!({}));
     assert_eq!(made.status, 201);
     assert_eq!(
         made.json()["custom"],
         json!({"kept": true}),
         "members that are not known stay"
     );
-    assert_eq!(register(&router, "u-1", json!({})).status, 200);
-    assert_eq!(register(&router, "u-1", json!({"load": 5})).status, 200);
-    let path = "/nnrf-nfm/v1/nf-instances/u-1";
+    assert_eq!(
+        register(&router, "00000000-0000-4000-8000-0000000000d1", json!({})).status,
+        200
+    );
+    assert_eq!(
+        register(
+            &router,
+            "00000000-0000-4000-8000-0000000000d1",
+            json!({"load": 5})
+        )
+        .status,
+        200
+    );
+    let path = "/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000000d1";
     let read = get(&router, path);
     assert_eq!(read.json()["load"], 5);
     let tag = read.header("etag").unwrap().to_owned();
@@ -248,9 +259,12 @@ fn what_is_wrong_with_a_profile_is_said() {
         ),
         (json!({"custom": "x".repeat(300_000)}), "PAYLOAD_TOO_LARGE"),
     ] {
-        assert_eq!(register(&router, "u-1", more).cause(), cause);
+        assert_eq!(
+            register(&router, "00000000-0000-4000-8000-0000000000d1", more).cause(),
+            cause
+        );
     }
-    let path = "/nnrf-nfm/v1/nf-instances/u-1";
+    let path = "/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000000d1";
     assert_eq!(
         ask(&router, "PUT", path, &json!({"nfType": "UDM"})).cause(),
         "MANDATORY_IE_MISSING"
@@ -259,13 +273,13 @@ fn what_is_wrong_with_a_profile_is_said() {
         ask(&router, "PUT", path, &json!([])).cause(),
         "MANDATORY_IE_INCORRECT"
     );
-    register(&router, "u-1", json!({}));
+    register(&router, "00000000-0000-4000-8000-0000000000d1", json!({}));
     let away = json!([{"op": "remove", "path": "/nfType"}]);
     assert_eq!(
         ask(&router, "PATCH", path, &away).cause(),
         "MANDATORY_IE_MISSING"
     );
-    let other = json!([{"op": "replace", "path": "/nfInstanceId", "value": "u-2"}]);
+    let other = json!([{"op": "replace", "path": "/nfInstanceId", "value": "00000000-0000-4000-8000-0000000000d2"}]);
     assert_eq!(ask(&router, "PATCH", path, &other).status, 400);
     assert_eq!(
         get(&router, path).json()["nfType"],
@@ -278,24 +292,56 @@ fn what_is_wrong_with_a_profile_is_said() {
 fn who_is_silent_is_gone() {
     let mut book = ProfileStore::default();
     let begin = Instant::now();
-    book.register(begin, "u-1", udm("u-1", json!({"heartBeatTimer": 2})))
-        .unwrap();
-    book.register(begin, "u-2", udm("u-2", json!({"heartBeatTimer": 2})))
-        .unwrap();
+    book.register(
+        begin,
+        "00000000-0000-4000-8000-0000000000d1",
+        udm(
+            "00000000-0000-4000-8000-0000000000d1",
+            json!({"heartBeatTimer": 2}),
+        ),
+    )
+    .unwrap();
+    book.register(
+        begin,
+        "00000000-0000-4000-8000-0000000000d2",
+        udm(
+            "00000000-0000-4000-8000-0000000000d2",
+            json!({"heartBeatTimer": 2}),
+        ),
+    )
+    .unwrap();
     let heard = begin + Duration::from_millis(2900);
     book.handle_timeout(heard);
-    book.patch(heard, "u-2", &[], None).unwrap();
+    book.patch(heard, "00000000-0000-4000-8000-0000000000d2", &[], None)
+        .unwrap();
     book.handle_timeout(begin + Duration::from_secs(3));
-    assert!(book.find("u-1").is_err() && book.find("u-2").is_ok());
+    assert!(
+        book.find("00000000-0000-4000-8000-0000000000d1").is_err()
+            && book.find("00000000-0000-4000-8000-0000000000d2").is_ok()
+    );
     book.handle_timeout(heard + Duration::from_millis(2999));
-    assert!(book.find("u-2").is_ok());
+    assert!(book.find("00000000-0000-4000-8000-0000000000d2").is_ok());
     book.handle_timeout(heard + Duration::from_secs(3));
     assert_eq!(book.len(), 0);
     // A shorter lease counts at once.
-    book.register(begin, "u-1", udm("u-1", json!({"heartBeatTimer": 3600})))
-        .unwrap();
-    book.register(begin, "u-1", udm("u-1", json!({"heartBeatTimer": 1})))
-        .unwrap();
+    book.register(
+        begin,
+        "00000000-0000-4000-8000-0000000000d1",
+        udm(
+            "00000000-0000-4000-8000-0000000000d1",
+            json!({"heartBeatTimer": 3600}),
+        ),
+    )
+    .unwrap();
+    book.register(
+        begin,
+        "00000000-0000-4000-8000-0000000000d1",
+        udm(
+            "00000000-0000-4000-8000-0000000000d1",
+            json!({"heartBeatTimer": 1}),
+        ),
+    )
+    .unwrap();
     book.handle_timeout(begin + Duration::from_millis(1500));
     assert_eq!(book.len(), 0);
 }
@@ -306,53 +352,93 @@ fn discovery_narrows_by_what_the_query_says() {
     let range = |start: &str, end: &str| json!({"supiRanges": [{"start": start, "end": end}], "routingIndicators": ["0"]});
     register(
         &router,
-        "u-1",
+        "00000000-0000-4000-8000-0000000000d1",
         json!({"priority": 2, "udmInfo": range("001010000000000", "001010000000099")}),
     );
     register(
         &router,
-        "u-2",
+        "00000000-0000-4000-8000-0000000000d2",
         json!({
             "priority": 1, "plmnList": [{"mcc": "001", "mnc": "01"}], "locality": "here",
             "sNssais": [{"sst": 1, "sd": "0a0b0c"}], "nfSetIdList": ["set1"],
         }),
     );
-    register(&router, "u-3", json!({"nfStatus": "SUSPENDED"}));
     register(
         &router,
-        "u-4",
+        "00000000-0000-4000-8000-0000000000d3",
+        json!({"nfStatus": "SUSPENDED"}),
+    );
+    register(
+        &router,
+        "00000000-0000-4000-8000-0000000000d4",
         json!({"allowedNfTypes": ["AMF"], "priority": 9}),
     );
     for (query, found) in [
-        ("target-nf-type=UDM", &["u-2", "u-1"][..]),
+        (
+            "target-nf-type=UDM",
+            &[
+                "00000000-0000-4000-8000-0000000000d2",
+                "00000000-0000-4000-8000-0000000000d1",
+            ][..],
+        ),
         ("target-nf-type=SMF", &[]),
-        ("target-nf-type=UDM&limit=1", &["u-2"]),
-        ("target-nf-type=UDM&target-nf-instance-id=u-1", &["u-1"]),
-        ("target-nf-type=UDM&target-nf-set-id=set1", &["u-2"]),
+        (
+            "target-nf-type=UDM&limit=1",
+            &["00000000-0000-4000-8000-0000000000d2"],
+        ),
+        (
+            "target-nf-type=UDM&target-nf-instance-id=00000000-0000-4000-8000-0000000000d1",
+            &["00000000-0000-4000-8000-0000000000d1"],
+        ),
+        (
+            "target-nf-type=UDM&target-nf-set-id=set1",
+            &["00000000-0000-4000-8000-0000000000d2"],
+        ),
         (
             "target-nf-type=UDM&service-names=nudm-ueau,nudm-x",
-            &["u-2", "u-1"],
+            &[
+                "00000000-0000-4000-8000-0000000000d2",
+                "00000000-0000-4000-8000-0000000000d1",
+            ],
         ),
         ("target-nf-type=UDM&service-names=nudm-x", &[]),
         (
             "target-nf-type=UDM&supi=imsi-001010000000099",
-            &["u-2", "u-1"],
+            &[
+                "00000000-0000-4000-8000-0000000000d2",
+                "00000000-0000-4000-8000-0000000000d1",
+            ],
         ),
-        ("target-nf-type=UDM&supi=imsi-001010000000100", &["u-2"]),
-        ("target-nf-type=UDM&routing-indicator=1", &["u-2"]),
+        (
+            "target-nf-type=UDM&supi=imsi-001010000000100",
+            &["00000000-0000-4000-8000-0000000000d2"],
+        ),
+        (
+            "target-nf-type=UDM&routing-indicator=1",
+            &["00000000-0000-4000-8000-0000000000d2"],
+        ),
         (
             "target-nf-type=UDM&target-plmn-list=%5B%7B%22mcc%22%3A%22001%22%2C%22mnc%22%3A%2202%22%7D%5D",
-            &["u-1"],
+            &["00000000-0000-4000-8000-0000000000d1"],
         ),
         (
             "target-nf-type=UDM&snssais=%5B%7B%22sst%22%3A1%2C%22sd%22%3A%220A0B0C%22%7D%5D",
-            &["u-2", "u-1"],
+            &[
+                "00000000-0000-4000-8000-0000000000d2",
+                "00000000-0000-4000-8000-0000000000d1",
+            ],
         ),
         (
             "target-nf-type=UDM&snssais=%5B%7B%22sst%22%3A2%7D%5D",
-            &["u-1"],
+            &["00000000-0000-4000-8000-0000000000d1"],
         ),
-        ("target-nf-type=UDM&unheard-of=1", &["u-2", "u-1"]),
+        (
+            "target-nf-type=UDM&unheard-of=1",
+            &[
+                "00000000-0000-4000-8000-0000000000d2",
+                "00000000-0000-4000-8000-0000000000d1",
+            ],
+        ),
     ] {
         assert_eq!(ids(&router, query), found, "{query}");
     }
@@ -367,7 +453,7 @@ fn discovery_narrows_by_what_the_query_says() {
     );
     let told = discover(
         &router,
-        "target-nf-type=UDM&target-nf-instance-id=u-1&service-names=nudm-ueau",
+        "target-nf-type=UDM&target-nf-instance-id=00000000-0000-4000-8000-0000000000d1&service-names=nudm-ueau",
     );
     let one = &told["nfInstances"][0];
     assert_eq!(one["nfServices"].as_array().unwrap().len(), 1);
@@ -400,20 +486,20 @@ fn amfs_and_smfs_are_found_by_what_they_serve() {
     let guami = json!({"plmnId": {"mcc": "001", "mnc": "01"}, "amfId": "020040"});
     register(
         &router,
-        "a-1",
+        "00000000-0000-4000-8000-0000000000a1",
         json!({"nfType": "AMF", "amfInfo": {
         "amfSetId": "001", "amfRegionId": "02", "guamiList": [guami]}}),
     );
     register(
         &router,
-        "s-1",
+        "00000000-0000-4000-8000-000000000051",
         json!({"nfType": "SMF", "smfInfo": {"sNssaiSmfInfoList": [
         {"sNssai": {"sst": 1}, "dnnSmfInfoList": [{"dnn": "internet"}]}]}}),
     );
     let quoted = corewire_core5g_sbi::percent::encode(&guami.to_string()).into_owned();
     assert_eq!(
         ids(&router, &format!("target-nf-type=AMF&guami={quoted}")),
-        ["a-1"]
+        ["00000000-0000-4000-8000-0000000000a1"]
     );
     let other = quoted.replace("020040", "020041");
     assert!(ids(&router, &format!("target-nf-type=AMF&guami={other}")).is_empty());
@@ -422,13 +508,13 @@ fn amfs_and_smfs_are_found_by_what_they_serve() {
             &router,
             "target-nf-type=AMF&amf-set-id=001&amf-region-id=02"
         ),
-        ["a-1"]
+        ["00000000-0000-4000-8000-0000000000a1"]
     );
     assert!(ids(&router, "target-nf-type=AMF&amf-set-id=002").is_empty());
     let slice = "snssais=%5B%7B%22sst%22%3A1%7D%5D";
     assert_eq!(
         ids(&router, &format!("target-nf-type=SMF&dnn=internet&{slice}")),
-        ["s-1"]
+        ["00000000-0000-4000-8000-000000000051"]
     );
     assert!(ids(&router, &format!("target-nf-type=SMF&dnn=ims&{slice}")).is_empty());
 }
@@ -436,7 +522,7 @@ fn amfs_and_smfs_are_found_by_what_they_serve() {
 #[test]
 fn answers_are_kept_until_somebody_changes() {
     let router = nrf();
-    register(&router, "u-1", json!({}));
+    register(&router, "00000000-0000-4000-8000-0000000000d1", json!({}));
     let path = "/nnrf-disc/v1/nf-instances?requester-nf-type=AUSF&target-nf-type=UDM";
     let first = get(&router, path);
     assert_eq!(first.header("cache-control"), Some("max-age=30"));
@@ -447,7 +533,7 @@ fn answers_are_kept_until_somebody_changes() {
     assert_eq!(same.header("etag"), Some(&*tag));
     // A heartbeat changes nothing, a new load does.
     let beat = json!([{"op": "replace", "path": "/nfStatus", "value": "REGISTERED"}]);
-    let instance = "/nnrf-nfm/v1/nf-instances/u-1";
+    let instance = "/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000000d1";
     assert_eq!(ask(&router, "PATCH", instance, &beat).status, 204);
     assert_eq!(again().status, 304);
     let load = json!([{"op": "add", "path": "/load", "value": 7}]);
@@ -466,7 +552,7 @@ fn subscriptions_are_made_renewed_ended_and_bounded() {
     let router = nrf();
     let body = json!({
         "nfStatusNotificationUri": "http://127.0.0.5:7777/nnrf-nfm/v1/nf-status-notify",
-        "reqNfInstanceId": "me", "subscrCond": {"serviceName": "nudm-ueau"},
+        "reqNfInstanceId": "00000000-0000-4000-8000-00000000000e", "subscrCond": {"serviceName": "nudm-ueau"},
         "reqNotifEvents": ["NF_REGISTERED"],
     });
     let made = ask(&router, "POST", "/nnrf-nfm/v1/subscriptions", &body);
@@ -480,7 +566,11 @@ fn subscriptions_are_made_renewed_ended_and_bounded() {
     assert!(renewed.json()["validityTime"].as_str().unwrap() < "2999");
     let nrf = router.state();
     let told = |more: Value| {
-        let id = if more.get("x").is_some() { "me" } else { "u-1" };
+        let id = if more.get("x").is_some() {
+            "00000000-0000-4000-8000-00000000000e"
+        } else {
+            "00000000-0000-4000-8000-0000000000d1"
+        };
         let (profile, _) = nrf
             .book()
             .register(Instant::now(), id, udm(id, more))
@@ -525,7 +615,11 @@ fn one_query_asked_in_many_ways_does_not_fill_the_memory() {
     let router = nrf();
     let long = "x".repeat(200 << 10);
     for number in 0..10 {
-        register(&router, &format!("u-{number}"), json!({"custom": long}));
+        register(
+            &router,
+            &format!("00000000-0000-4000-8000-{number:012}"),
+            json!({"custom": long}),
+        );
     }
     for number in 0..100 {
         let query = format!("target-nf-type=UDM&unheard-of={number}");
@@ -536,19 +630,42 @@ fn one_query_asked_in_many_ways_does_not_fill_the_memory() {
 }
 
 #[test]
+fn rejects_ids_of_instances_that_are_no_uuid() {
+    let router = nrf();
+    for id in [
+        "notauuid",
+        "00000000-0000-4000-8000-0000000000d",
+        "00000000-0000-4000-8000-0000000000dg",
+        "000000000-000-4000-8000-0000000000d1",
+        "00000000000040008000000000000000d1",
+        "00000000-0000-4000-8000-0000000000d1-",
+    ] {
+        let refused = register(&router, id, json!({}));
+        assert_eq!(refused.status, 400, "{id}");
+        assert!(refused.text().contains("MANDATORY_IE_INCORRECT"), "{id}");
+    }
+}
+
+#[test]
 fn an_instance_is_the_same_in_whichever_case_its_id_is_written() {
     let router = nrf();
-    assert_eq!(register(&router, "0a0b", json!({})).status, 201);
+    assert_eq!(
+        register(&router, "00000000-0000-4000-8000-000000000a0b", json!({})).status,
+        201
+    );
     let again = ask(
         &router,
         "PUT",
-        "/nnrf-nfm/v1/nf-instances/0A0B",
-        &udm("0a0b", json!({})),
+        "/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-000000000A0B",
+        &udm("00000000-0000-4000-8000-000000000a0b", json!({})),
     );
     assert_eq!(again.status, 200);
-    assert_eq!(ids(&router, "target-nf-type=UDM"), ["0a0b"]);
+    assert_eq!(
+        ids(&router, "target-nf-type=UDM"),
+        ["00000000-0000-4000-8000-000000000a0b"]
+    );
     let heartbeat = json!([{"op": "replace", "path": "/nfStatus", "value": "REGISTERED"}]);
-    let path = "/nnrf-nfm/v1/nf-instances/0A0b";
+    let path = "/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-000000000A0b";
     assert_eq!(ask(&router, "PATCH", path, &heartbeat).status, 204);
     assert_eq!(ask(&router, "DELETE", path, &json!(null)).status, 204);
     assert!(ids(&router, "target-nf-type=UDM").is_empty());
@@ -557,21 +674,29 @@ fn an_instance_is_the_same_in_whichever_case_its_id_is_written() {
 #[test]
 fn tokens_are_signed_for_who_may_have_them() {
     let router = nrf();
-    register(&router, "u-1", json!({}));
-    register(&router, "a-1", json!({"nfType": "AUSF", "nfServices": []}));
-    register(&router, "f-1", json!({"nfType": "NEF", "nfServices": []}));
+    register(&router, "00000000-0000-4000-8000-0000000000d1", json!({}));
+    register(
+        &router,
+        "00000000-0000-4000-8000-0000000000a1",
+        json!({"nfType": "AUSF", "nfServices": []}),
+    );
+    register(
+        &router,
+        "00000000-0000-4000-8000-0000000000f1",
+        json!({"nfType": "NEF", "nfServices": []}),
+    );
     let of_all = json!([{"serviceInstanceId": "a", "serviceName": "nsmf-x", "scheme": "http",
                          "versions": [], "nfServiceStatus": "REGISTERED"}]);
     register(
         &router,
-        "s-1",
+        "00000000-0000-4000-8000-000000000051",
         json!({"nfType": "SMF", "allowedNfTypes": ["AMF"], "nfServices": of_all}),
     );
     let form = |text: &str| {
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         asking::ask(&router, "POST", "/oauth2/token", &headers, text)
     };
-    let good = "grant_type=client_credentials&nfInstanceId=a-1&nfType=AUSF&targetNfType=UDM&scope=nudm-ueau";
+    let good = "grant_type=client_credentials&nfInstanceId=00000000-0000-4000-8000-0000000000a1&nfType=AUSF&targetNfType=UDM&scope=nudm-ueau";
     let said = form(good);
     assert_eq!(said.status, 200, "{}", said.text());
     assert_eq!(said.header("cache-control"), Some("no-store"));
@@ -581,7 +706,10 @@ fn tokens_are_signed_for_who_may_have_them() {
     let claims: Value = serde_json::from_slice(&claims).unwrap();
     assert_eq!(
         (&claims["sub"], &claims["aud"]),
-        (&json!("a-1"), &json!("UDM"))
+        (
+            &json!("00000000-0000-4000-8000-0000000000a1"),
+            &json!("UDM")
+        )
     );
     // Whoever has the public half can check it.
     let keys = get(&router, "/oauth2/jwks").json();
@@ -605,15 +733,21 @@ fn tokens_are_signed_for_who_may_have_them() {
         ),
         (good.replace("&scope=nudm-ueau", ""), "invalid_request"),
         (good.replace("&targetNfType=UDM", ""), "invalid_request"),
-        (good.replace("a-1", "nobody"), "invalid_client"),
+        (
+            good.replace("00000000-0000-4000-8000-0000000000a1", "nobody"),
+            "invalid_client",
+        ),
         (good.replace("nfType=AUSF", "nfType=AMF"), "invalid_client"),
         (
             good.replace("nudm-ueau", "nudm-ueau+nudm-x"),
             "invalid_scope",
         ),
         (
-            good.replace("a-1", "f-1")
-                .replace("nfType=AUSF", "nfType=NEF"),
+            good.replace(
+                "00000000-0000-4000-8000-0000000000a1",
+                "00000000-0000-4000-8000-0000000000f1",
+            )
+            .replace("nfType=AUSF", "nfType=NEF"),
             "unauthorized_client",
         ),
         // The service is for all, its network function for AMFs.
@@ -638,37 +772,57 @@ fn what_registers_is_in_the_mesh_under_the_names_of_its_services() {
     let plane = Plane::start(PlaneOptions::default()).unwrap();
     let router = nrf_into(Mirror::into(Some(plane.registry())));
     let registry = plane.registry();
-    register(&router, "u-1", json!({}));
-    assert!(registry.heartbeat("u-1.a").is_ok() && registry.heartbeat("u-1.b").is_ok());
-    register(&router, "u-1", json!({"nfServices": []}));
-    assert!(registry.heartbeat("u-1.a").is_err());
-    register(&router, "u-1", json!({}));
+    register(&router, "00000000-0000-4000-8000-0000000000d1", json!({}));
+    assert!(
+        registry
+            .heartbeat("00000000-0000-4000-8000-0000000000d1.a")
+            .is_ok()
+            && registry
+                .heartbeat("00000000-0000-4000-8000-0000000000d1.b")
+                .is_ok()
+    );
+    register(
+        &router,
+        "00000000-0000-4000-8000-0000000000d1",
+        json!({"nfServices": []}),
+    );
+    assert!(
+        registry
+            .heartbeat("00000000-0000-4000-8000-0000000000d1.a")
+            .is_err()
+    );
+    register(&router, "00000000-0000-4000-8000-0000000000d1", json!({}));
     let suspended = json!([{"op": "replace", "path": "/nfStatus", "value": "SUSPENDED"}]);
     ask(
         &router,
         "PATCH",
-        "/nnrf-nfm/v1/nf-instances/u-1",
+        "/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000000d1",
         &suspended,
     );
     assert!(
-        registry.heartbeat("u-1.a").is_err(),
+        registry
+            .heartbeat("00000000-0000-4000-8000-0000000000d1.a")
+            .is_err(),
         "who is suspended gets no calls"
     );
-    register(&router, "u-1", json!({}));
+    register(&router, "00000000-0000-4000-8000-0000000000d1", json!({}));
     ask(
         &router,
         "DELETE",
-        "/nnrf-nfm/v1/nf-instances/u-1",
+        "/nnrf-nfm/v1/nf-instances/00000000-0000-4000-8000-0000000000d1",
         &json!(null),
     );
-    assert!(registry.heartbeat("u-1.b").is_err());
+    assert!(
+        registry
+            .heartbeat("00000000-0000-4000-8000-0000000000d1.b")
+            .is_err()
+    );
 }
 
 #[test]
 fn source_3_registers_and_discovers_as_at_consul() {
     let router = nrf();
-    let body =
-        json!({"ID": "amf-1", "Name": "amf", "Address": "127.0.0.1", "Port": 7001, "Tags": ["x"]});
+    let body = json!({"ID": "00000000-0000-4000-8000-0000000003f1", "Name": "amf", "Address": "127.0.0.1", "Port": 7001, "Tags": ["x"]});
     assert_eq!(
         ask(&router, "PUT", "/v1/agent/service/register", &body).status,
         200
@@ -678,21 +832,27 @@ fn source_3_registers_and_discovers_as_at_consul() {
         200
     );
     let all = get(&router, "/v1/agent/services").json();
-    assert_eq!(all["amf-1"]["Service"], "amf");
     assert_eq!(
-        (&all["amf-1"]["Address"], &all["amf-1"]["Port"]),
+        all["00000000-0000-4000-8000-0000000003f1"]["Service"],
+        "amf"
+    );
+    assert_eq!(
+        (
+            &all["00000000-0000-4000-8000-0000000003f1"]["Address"],
+            &all["00000000-0000-4000-8000-0000000003f1"]["Port"]
+        ),
         (&json!("127.0.0.1"), &json!(7001))
     );
     assert_eq!(
         ids(&router, "target-nf-type=AMF"),
-        ["amf-1"],
+        ["00000000-0000-4000-8000-0000000003f1"],
         "and by 3GPP's way"
     );
     assert_eq!(
         ask(
             &router,
             "PUT",
-            "/v1/agent/service/deregister/amf-1",
+            "/v1/agent/service/deregister/00000000-0000-4000-8000-0000000003f1",
             &json!(null)
         )
         .status,
@@ -760,7 +920,12 @@ fn who_has_a_certificate_for_one_network_function_is_no_other() {
         assert_eq!(patch(own, items), 403);
     }
     // Nor does it change others, or ask for their tokens, or register beside 3GPP's interface.
-    ask(&router, "PUT", &path("udm-1"), &udm("udm-1", json!({})));
+    ask(
+        &router,
+        "PUT",
+        &path("00000000-0000-4000-8000-000000000dd1"),
+        &udm("00000000-0000-4000-8000-000000000dd1", json!({})),
+    );
     assert_eq!(nobody(other, "AMF"), 201);
     assert_eq!(patch(other, load), 403);
     assert_eq!(as_peer("DELETE", &path(other), "", ""), 403);
