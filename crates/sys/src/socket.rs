@@ -184,7 +184,7 @@ impl Socket {
     }
 
     /// Whether octets go through shared memory. Its descriptor is a bell then: when it is readable
-    /// [`heed`](Self::heed) is called, it is never asked whether it can be written, and before a
+    /// [`acknowledge_wake`](Self::acknowledge_wake) is called, it is never asked whether it can be written, and before a
     /// thread waits for it, it asks whether it [`may_sleep`](Self::may_sleep).
     #[must_use]
     pub const fn is_memory(&self) -> bool {
