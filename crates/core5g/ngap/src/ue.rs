@@ -122,7 +122,7 @@ pub struct InitialUeMessage {
 /// DOWNLINK NAS TRANSPORT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DownlinkNas {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// For the UE.
     pub nas: Vec<u8>,
@@ -131,7 +131,7 @@ pub struct DownlinkNas {
 /// UPLINK NAS TRANSPORT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UplinkNas {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// From the UE.
     pub nas: Vec<u8>,
@@ -142,7 +142,7 @@ pub struct UplinkNas {
 /// NAS NON DELIVERY INDICATION.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NasNonDeliveryIndication {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// What did not reach it.
     pub nas: Vec<u8>,
@@ -153,7 +153,7 @@ pub struct NasNonDeliveryIndication {
 /// INITIAL CONTEXT SETUP REQUEST.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialContextSetupRequest {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// As which AMF.
     pub guami: Guami,
@@ -174,7 +174,7 @@ pub struct InitialContextSetupRequest {
 /// INITIAL CONTEXT SETUP RESPONSE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialContextSetupResponse {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// Sessions that were set up.
     pub set_up: Vec<SessionTransfer>,
@@ -185,7 +185,7 @@ pub struct InitialContextSetupResponse {
 /// INITIAL CONTEXT SETUP FAILURE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialContextSetupFailure {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// Why.
     pub cause: Cause,
@@ -194,7 +194,7 @@ pub struct InitialContextSetupFailure {
 /// PDU SESSION RESOURCE SETUP REQUEST.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PduSessionResourceSetupRequest {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// The sessions, at least one.
     pub sessions: Vec<SessionSetup>,
@@ -205,7 +205,7 @@ pub struct PduSessionResourceSetupRequest {
 /// PDU SESSION RESOURCE SETUP RESPONSE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PduSessionResourceSetupResponse {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// Sessions that were set up.
     pub set_up: Vec<SessionTransfer>,
@@ -216,7 +216,7 @@ pub struct PduSessionResourceSetupResponse {
 /// PDU SESSION RESOURCE MODIFY REQUEST.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PduSessionResourceModifyRequest {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// The sessions, at least one.
     pub sessions: Vec<SessionModify>,
@@ -225,7 +225,7 @@ pub struct PduSessionResourceModifyRequest {
 /// PDU SESSION RESOURCE MODIFY RESPONSE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PduSessionResourceModifyResponse {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// Sessions that were changed.
     pub modified: Vec<SessionTransfer>,
@@ -236,7 +236,7 @@ pub struct PduSessionResourceModifyResponse {
 /// PDU SESSION RESOURCE RELEASE COMMAND.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PduSessionResourceReleaseCommand {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// For the UE.
     pub nas: Option<Vec<u8>>,
@@ -247,7 +247,7 @@ pub struct PduSessionResourceReleaseCommand {
 /// PDU SESSION RESOURCE RELEASE RESPONSE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PduSessionResourceReleaseResponse {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// The sessions, at least one.
     pub released: Vec<SessionTransfer>,
@@ -256,7 +256,7 @@ pub struct PduSessionResourceReleaseResponse {
 /// UE CONTEXT RELEASE REQUEST.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UeContextReleaseRequest {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// Sessions with an active user plane.
     pub sessions: Vec<PduSessionId>,
@@ -267,7 +267,7 @@ pub struct UeContextReleaseRequest {
 /// UE CONTEXT RELEASE COMMAND.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UeContextReleaseCommand {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UeIds,
     /// Why.
     pub cause: Cause,
@@ -276,7 +276,7 @@ pub struct UeContextReleaseCommand {
 /// UE CONTEXT RELEASE COMPLETE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UeContextReleaseComplete {
-    /// Whose.
+    /// The UE's two ids.
     pub ue: UePair,
     /// Sessions that had an active user plane.
     pub sessions: Vec<PduSessionId>,

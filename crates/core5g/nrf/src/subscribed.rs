@@ -1,4 +1,4 @@
-//! Who wants to be told of what: the subscriptions that there are.
+//! Subscriptions to changes of instances: each subscriber and what it asked for.
 
 use super::profile_store::{Event, Profile};
 use corewire_core5g_sbi::model::nrf::{SubscrCond, SubscriptionData};
@@ -13,7 +13,7 @@ pub(super) const MAX_SUBSCRIPTIONS: usize = 10_000;
 /// By id: until when, and what.
 pub(super) type ById = BTreeMap<String, (Instant, Arc<SubscriptionData>)>;
 
-/// Who wants to be told of what.
+/// The subscriptions, each with what it asked for.
 #[derive(Clone, Default)]
 pub(super) struct Subscriptions {
     by_id: Arc<Mutex<ById>>,
@@ -31,7 +31,7 @@ impl Subscriptions {
         };
         let wants = |data: &SubscriptionData| {
             let events = data.req_notif_events.as_ref();
-            // Who registers is not told of itself.
+            // A network function gets no notification of its own registration.
             data.req_nf_instance_id.as_deref() != Some(&profile.view.nf_instance_id)
                 && events.is_none_or(|events| events.iter().any(|one| one == name))
                 && data

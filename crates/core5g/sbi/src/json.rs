@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 /// Octets of a JSON body that are read; TS 29.501 leaves it to the implementation.
 pub(crate) const MAX_JSON: usize = 1 << 20;
 
-/// Reads JSON of a bounded length; what is wrong is told by its place.
+/// Reads JSON of a bounded length; the error names the place.
 ///
 /// # Errors
 /// 413 or 400.
