@@ -8,7 +8,7 @@ use std::net::IpAddr;
 pub const SERVICE: &str = "corewire-upf";
 
 /// A tunnel's end as JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tunnel {
     address: IpAddr,
     teid: u32,

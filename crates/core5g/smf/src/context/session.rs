@@ -2,10 +2,11 @@
 
 use super::reference::SmContextRef;
 use super::subscription::SessionSubscription;
-use corewire_core5g_ngap::transfer::{GtpTunnel, QosFlow, SessionRate};
+use corewire_core5g_ngap::transfer::{QosFlow, SessionRate};
 use corewire_core5g_sbi::model::common::Snssai as Slice;
+use corewire_core5g_upf::Tunnel;
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 /// The one flow of a session.
 pub(crate) const DEFAULT_FLOW: u8 = 1;
@@ -42,31 +43,6 @@ pub(crate) enum State {
     Inactive,
     /// The UE has the command, and has not answered yet.
     Releasing,
-}
-
-/// A tunnel's end as it is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tunnel {
-    address: IpAddr,
-    teid: u32,
-}
-
-impl From<GtpTunnel> for Tunnel {
-    fn from(tunnel: GtpTunnel) -> Self {
-        Self {
-            address: tunnel.address,
-            teid: tunnel.teid,
-        }
-    }
-}
-
-impl From<Tunnel> for GtpTunnel {
-    fn from(tunnel: Tunnel) -> Self {
-        Self {
-            address: tunnel.address,
-            teid: tunnel.teid,
-        }
-    }
 }
 
 impl SmContext {
